@@ -5,7 +5,7 @@ SEED ?= 1
 EVENTS ?= 100000000
 SIM_EVENTS ?= 30000000
 
-SIM := $(call objects,$(wildcard tests/sim/*.cc tests/sim/clients/*.cc) $(addprefix tests/unit/,world.cc virtual_time.cc memory_log.cc \
+SIM := $(call objects,$(wildcard tests/sim/*.cc tests/sim/*/*.cc) $(addprefix tests/unit/,world.cc virtual_time.cc memory_log.cc \
   scripted_store.cc memory_disk.cc memory_pages.cc))
 
 $(BUILD)/sim: $(SIM) $(PURE)

@@ -1,5 +1,7 @@
 #include "tests/sim/accounts.h"
 
+#include "daemon/core/periods/period.h"
+
 namespace seqd::sim {
 
 void Accounts::violation(const std::string& name, std::int64_t begin, std::int64_t end,
@@ -68,6 +70,12 @@ void Accounts::answered(const std::string& name, std::int64_t begin, std::int64_
   if (!account.issued.contains(begin, end)) {
     violation(name, begin, end, "is in a reply that left before its record was written");
   }
+}
+
+void Accounts::written(const std::string& name, const std::string& text) {
+  const bool is_new =
+      texts_[std::string(base_of(name))].insert(std::hash<std::string>()(text)).second;
+  if (!is_new) history_.violation("\"" + text + "\" of \"" + name + "\" was given to two requests");
 }
 
 void Accounts::gap(const std::string& name, std::int64_t begin, std::int64_t end) {

@@ -4,10 +4,13 @@
 // thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_set>
 
 #include "daemon/core/leasing/lease_store.h"
 #include "tests/sim/history.h"
@@ -39,6 +42,8 @@ class Accounts {
   void taken(const std::string& name, std::int64_t begin, std::int64_t end);
   // A reply with these has left a daemon, for the first time.
   void answered(const std::string& name, std::int64_t begin, std::int64_t end);
+  // The same of an ID as text: no two of them are alike, nor of periods of one name.
+  void written(const std::string& name, const std::string& text);
   // A daemon's log says that these will never be issued.
   void gap(const std::string& name, std::int64_t begin, std::int64_t end);
   // The store has committed that these, the rest of a lease, were returned.
@@ -77,6 +82,7 @@ class Accounts {
   const History& history_;
   std::map<std::string, std::string> counters_;  // of sequences whose counter has another name
   std::map<std::string, Account> accounts_;
+  std::map<std::string, std::unordered_set<std::size_t>, std::less<>> texts_;  // their hashes
   std::set<Token> given_up_;
   std::set<Token> returned_, kept_;  // returns
 };

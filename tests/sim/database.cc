@@ -32,6 +32,8 @@ void Database::commit_all() {
 LeaseOutcome Database::judge(const LeaseRequest& request) {
   Counter& counter = counters_[request.binding.key];
   LeaseOutcome outcome;
+  outcome.error = check_type(request.binding.key);
+  if (!outcome.error.ok()) return outcome;
   const std::int64_t next = counter.exists ? counter.next : 1;
   if (next < counter.high || !counter.exists) {
     const bool may_know = request.high_water > next || (!counter.exists && request.high_water > 0);
@@ -177,6 +179,7 @@ std::function<void()> Database::apply(const ReturnRequest& request) {
   const std::string key = request.binding.key;
   Counter& counter = counters_[key];
   const bool tail = request.reuse == Reuse::tail;
+  if (!check_type(key).ok()) return nullptr;
   if (request.give_up || !counter.exists || counter.next < counter.high) return nullptr;
   if (counter.next < request.end || (tail && counter.next != request.end)) return nullptr;
   if (request.begin < counter.floor) {
@@ -289,7 +292,10 @@ void Database::advance(const AdvanceRequest& request, std::function<void(std::in
         counters_[key] = before;
         parked_[key].insert(parked.begin(), parked.end());
       },
-      [next, answer = std::move(answer)] { answer(next); });
+      [this, key, next, withdraw = request.withdraw, answer = std::move(answer)] {
+        if (withdraw) stage_.floors.raise(key, next, stage_.time.monotonic_ms());
+        answer(next);
+      });
 }
 
 CounterPage Database::find_counters(const CounterQuery& query) {

@@ -54,6 +54,12 @@ class Database {
   void begin_fail_over();
   // A counter is put back by some IDs, or removed; and put right again.
   void lower(const std::string& key);
+  // It is something else than a number for a while.
+  void spoil_type(const std::string& key) { of_wrong_type_[key] = kForEver; }
+  void repair_type(const std::string& key);
+  Status check_type(const std::string& key);
+  // Until when; -1: never.
+  std::int64_t was_of_wrong_type(const std::string& key) const;
   void remove(const std::string& key);
   void repair(const std::string& key);
   void repair_all();
@@ -122,6 +128,8 @@ class Database {
   const std::string name_;
   const bool keeps_tokens_;
   std::map<std::string, Counter> counters_;
+  static constexpr std::int64_t kForEver = std::int64_t{1} << 62;
+  std::map<std::string, std::int64_t> of_wrong_type_;  // until when
   std::map<Token, Lease> leases_;
   std::map<Token, Return> returns_;
   std::map<std::string, std::map<std::int64_t, std::int64_t>> parked_;  // by key: begin and end

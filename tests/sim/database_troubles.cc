@@ -63,7 +63,24 @@ void Database::repair(const std::string& key) {
   if (counter.high > 1 && (!counter.exists || counter.next < counter.high)) repair(counter);
 }
 
+void Database::repair_type(const std::string& key) {
+  if (!check_type(key).ok()) of_wrong_type_[key] = stage_.time.monotonic_ms();
+}
+
+Status Database::check_type(const std::string& key) {
+  const auto found = of_wrong_type_.find(key);
+  if (found == of_wrong_type_.end() || found->second != kForEver) return {};
+  stage_.count(Kind::type_refused);
+  return {ErrorCode::SEQ_TYPE, "the counter is no number"};
+}
+
+std::int64_t Database::was_of_wrong_type(const std::string& key) const {
+  const auto found = of_wrong_type_.find(key);
+  return found == of_wrong_type_.end() ? -1 : found->second;
+}
+
 void Database::repair_all() {
+  for (const auto& [key, until_ms] : of_wrong_type_) repair_type(key);
   for (const auto& [key, counter] : counters_) repair(key);
 }
 

@@ -6,6 +6,7 @@
 
 #include "daemon/core/periods/period.h"
 #include "tests/sim/image_comparison.h"
+#include "tests/unit/world.h"
 
 namespace seqd::sim {
 namespace {
@@ -117,6 +118,10 @@ void LogMirror::apply(const LogEntry& entry) {
       if (range.begin == opened->begin) leases_of_returns_[opened->token] = range.lease;
     }
   }
+  if (const auto* known = std::get_if<DefineName>(&entry)) {
+    if (stage_.profile.textless && known->name == "alpha" && !known->forms.empty())
+      violation("a form is recorded of a sequence of which nobody has asked a text");
+  }
   if (const auto* defined = std::get_if<DefineSequence>(&entry)) {
     if (!period_of(defined->name).empty() && !image_.sequences.contains(defined->sequence))
       stage_.happened(Kind::period_begun, site_);
@@ -157,7 +162,23 @@ void LogMirror::enter(const LogEntry& entry) {
   }
 }
 
+// Where counters are put back the floors are, too.
+void LogMirror::check_floor(const Issued& issue) const {
+  if (stage_.profile.spoils_counters()) return;
+  const DefineSequence& definition = image_.sequences.at(issue.sequence).definition;
+  if (failed_stores_.contains(image_.scopes.at(definition.scope).store)) return;
+  const std::string& key = stage_.accounts.counter_of(definition.name);
+  const std::int64_t floor = stage_.floors.before(key, started_ms_);
+  if (floor == 0) return;
+  stage_.count(Kind::floor_known);
+  if (issue.begin < floor)
+    violation(std::to_string(issue.begin) + " of \"" + definition.name +
+              "\" is issued below the floor, " + std::to_string(floor) +
+              ", that was there before the start");
+}
+
 void LogMirror::enter(const Issued& issue) {
+  check_floor(issue);
   const std::string& sequence = name(issue.sequence);
   std::int64_t& end = issued_end_[sequence];
   // What comes back lies anywhere.
@@ -284,6 +305,8 @@ void LogMirror::started(const Started& started) {
   turn_.clear();
   image_ = started.image;
   known_ = runs_ = true;
+  started_ms_ = stage_.time.monotonic_ms();
+  failed_stores_.clear();
   disturbed_ = damaged_ = start_cut_off_ = false;
   for (const auto& [id, sequence] : image_.sequences) {
     if (sequence.intent) intents_.insert(sequence.intent->lease);
@@ -368,6 +391,12 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
               "\" was available, and is not after the start (" + started.how +
               "), which told of no gap there");
   }
+}
+
+bool LogMirror::has_issued(const Token& identity, std::uint32_t request) const {
+  return std::any_of(image_.clients.begin(), image_.clients.end(), [&](const auto& one) {
+    return one.second.identity == identity && by_request(one.second).contains(request);
+  });
 }
 
 bool LogMirror::is_quiet() const {

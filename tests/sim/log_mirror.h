@@ -33,6 +33,8 @@ class LogMirror {
   void durable(LogPosition position);
   // What is found is of other databases than those that the configuration names now.
   void set_elsewhere(bool elsewhere) { elsewhere_ = elsewhere; }
+  // A call of that store had no answer, or none that says anything.
+  void store_failed(const std::string& store) { failed_stores_.insert(store); }
   // The process has ended, however.
   void ended();
 
@@ -47,6 +49,11 @@ class LogMirror {
   bool intent_is_durable(const Token& token) const { return intents_.contains(token); }
   bool claim_is_durable(const Token& nonce) const { return claims_.contains(nonce); }
   const StateImage& image() const { return image_; }
+  std::int64_t site() const { return site_; }
+  // A start finds all of the image.
+  bool is_known() const { return known_ && !disturbed_; }
+  // Whether the client of that identity was issued something for that request.
+  bool has_issued(const Token& identity, std::uint32_t request) const;
   // Nothing waits for a commit.
   bool at_rest() const { return turn_.empty(); }
   // But for heartbeats, of which there is one every now and then.
@@ -62,6 +69,7 @@ class LogMirror {
  private:
   void enter(const LogEntry& entry);
   void enter(const Issued& issue);
+  void check_floor(const Issued& issue) const;
   void note_forgotten(const LogEntry& entry);
   bool may_be_issued(SequenceId sequence, std::int64_t begin, std::int64_t end) const;
   void apply(const LogEntry& entry);
@@ -93,6 +101,8 @@ class LogMirror {
   bool disturbed_ = false;
   bool damaged_ = false;
   bool start_cut_off_ = false;
+  std::int64_t started_ms_ = 0;
+  std::set<std::string> failed_stores_;  // since then
   bool elsewhere_ = false;
   std::int64_t memory_losses_ = 0;
   std::set<Token> forgotten_;

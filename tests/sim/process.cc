@@ -22,15 +22,15 @@ ServerLimits server_limits() {
   return limits;
 }
 
-SequenceTable::Limits table_limits(std::uint64_t state_log_size) {
+SequenceTable::Limits table_limits(const DaemonOptions& options, std::uint64_t state_log_size) {
   SequenceTable::Limits limits;
   limits.sequences = Site::kSequences + kMostPeriods;
-  limits.replays.clients = 6;
+  limits.replays.clients = options.clients;
   limits.replays.unacknowledged = Process::kUnacknowledged;
-  limits.replays.remember_ms = 20'000;
+  limits.replays.remember_ms = options.remember_ms;
   limits.replays.issues = StateBounds(state_log_size).issues();
   limits.state_bytes = StateBounds(state_log_size).sequence_bytes();
-  limits.blocks = std::min<std::int64_t>(12, StateBounds(state_log_size).blocks());
+  limits.blocks = std::min<std::int64_t>(options.blocks, StateBounds(state_log_size).blocks());
   return limits;
 }
 
@@ -39,9 +39,10 @@ SequenceTable::Limits table_limits(std::uint64_t state_log_size) {
 Process::Process(ProcessPlace place)
     : place_(std::move(place)),
       stage_(place_.stage),
+      settings_(place_.settings.written()),
       // Each period is a sequence in the snapshot.
-      log_size_(stage_.profile.period.empty() ? StateLog::smallest_size
-                                              : 4 * StateLog::smallest_size),
+      log_size_((stage_.profile.period.empty() ? place_.settings.daemon().log_sizes : 4) *
+                StateLog::smallest_size),
       state_directory_(place_.machine.disk.open(place_.state_path)),
       witness_directory_(place_.machine.disk.open(Machine::witness_path)),
       sessions_(server_limits().output_total) {}
@@ -58,6 +59,7 @@ Process::~Process() {
 // --------------------------------------------------------------------------------------
 
 Status Process::start() {
+  excuses_.wait_until(stage_.time.monotonic_ms() + Excuses::kSoonMs);
   StartOptions options;
   options.state_log_size = log_size_;
   options.after_power_loss = stage_.profile.after_power_loss;
@@ -104,18 +106,18 @@ void Process::make_core(Started& started) {
   EventSink& events = *this;
   const CoreContext context{place_.machine, timers, stage_.random, *mirrored_, events, replies_};
   place_.pages.begin_process();
-  table_ = std::make_unique<SequenceTable>(context, place_.settings, stores,
-                                           table_limits(log_size_), &place_.pages);
+  table_ = std::make_unique<SequenceTable>(
+      context, settings_, stores, table_limits(place_.settings.daemon(), log_size_), &place_.pages);
   TurnOwner& turns = *this;
   turn_ = std::make_unique<Turn>(*table_, *mirrored_, turns);
   replies_.attach(*table_);
   log_->attach(this, table_.get());
   table_->restore(started.image);
   floor_watch_ = std::make_unique<FloorWatch>(timers, *table_);
-  floor_watch_->set_interval(Process::kFloorCheckMs);
+  floor_watch_->set_interval(stage_.profile.floor_check_ms);
   Purge::Stores purged;
   for (const auto& link : links_) purged[link->name()] = link.get();
-  purge_ = std::make_unique<Purge>(context, *table_, place_.settings, purged,
+  purge_ = std::make_unique<Purge>(context, *table_, settings_, purged,
                                    [] { return std::vector<NamedSequence>(); });
   Decommission::Place& place = *this;
   decommission_ = std::make_unique<Decommission>(context, *table_, place);
@@ -149,6 +151,7 @@ void Process::submit(std::function<void()> job, std::function<void()> done) {
   if (stage_.time.monotonic_ms() < place_.machine.slow_until_ms && !stage_.calm) {
     delay_ms = stage_.random.between(500, 4'000);
     stage_.happened(Kind::slow_flush, number(), delay_ms);
+    excuses_.wait_until(stage_.time.monotonic_ms() + delay_ms + Excuses::kSoonMs / 2);
   }
   // The jobs end with the process, and with them the files that they hold.
   jobs_.push_back({std::move(job), std::move(done)});
@@ -179,9 +182,9 @@ void Process::raise(const Event& event) {
     stage_.happened(Kind::database_refused, number());
 }
 
-bool Process::accept(const std::shared_ptr<Connection>& connection) {
+bool Process::accept(const std::shared_ptr<Connection>& connection, UserId user) {
   if (!turn_->serving()) return false;
-  Session& session = server_->open({1'000, 1, {}}, *connection);
+  Session& session = server_->open({user, 1, {}}, *connection);
   connection->session = &session;
   connections_[connection->number] = connection;
   return true;
@@ -224,9 +227,26 @@ StoreHeartbeat Process::heartbeat(const std::string& store) const {
 
 void Process::load_settings() {
   if (!turn_->serving()) return;
-  if (!table_->apply_settings(table_limits(log_size_)).empty())
-    stage_.history.violation("a setting was not applied that may be changed");
+  // What was answered before has left.
+  turn_->end();
+  const std::map<std::string, SequenceSettings> before = settings_.by_name;
+  settings_ = reloaded(settings_, place_.settings.written(), [this](const std::string& name) {
+    return table_->any_period_of(name) != 0;
+  });
+  not_applied_.clear();
+  const SequenceTable::Limits limits = table_limits(place_.settings.daemon(), log_size_);
+  for (const std::string& name : table_->apply_settings(limits)) {
+    not_applied_.insert(std::string(base_of(name)));
+    // One without a table until now may have come back as another.
+    const bool is_kept = before.contains(std::string(base_of(name))) && is_configured(name);
+    if (is_kept && table_->at(table_->find(name)).stopped().ok())
+      stage_.history.violation("a setting of " + name + " was not applied that may be changed");
+  }
   request_turn();
+}
+
+bool Process::serves_configured(const std::string& name) const {
+  return is_configured(name) && !not_applied_.contains(name);
 }
 
 // --- the turn
@@ -266,6 +286,7 @@ void Process::reply() {
 // What a long life would have written: what is said of the sequences, again and again.
 void Process::fill_log() {
   fills_log_ = false;
+  excuses_.wait_until(stage_.time.monotonic_ms() + Excuses::kSoonMs);
   const StateImage image = place_.mirror.image();
   const std::uint64_t wanted = log_size_ - log_->statistics().used -
                                static_cast<std::uint64_t>(stage_.random.between(50, 1'500));
@@ -374,7 +395,7 @@ void Process::check() {
     // As the settings were when they came in, at most. A range that was parked is taken whole.
     const Profile& profile = stage_.profile;
     const std::int64_t more = profile.reuse == Reuse::parked ? profile.lease_max : 0;
-    if (sequence->waiting() > Site::kMaxWaiters) wrong("more wait than may");
+    if (sequence->waiting() > SiteSettings::kMaxWaiters) wrong("more wait than may");
     if (sequence->available() > profile.max_available() + more)
       wrong("more is available than may be");
   }

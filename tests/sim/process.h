@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,9 @@
 #include "daemon/rpc/server.h"
 #include "daemon/state/start.h"
 #include "tests/sim/clients/connection.h"
+#include "tests/sim/configuration/site_settings.h"
 #include "tests/sim/database.h"
+#include "tests/sim/excuses.h"
 #include "tests/sim/log_mirror.h"
 #include "tests/sim/machine.h"
 #include "tests/sim/mirrored_log.h"
@@ -36,7 +39,7 @@ struct ProcessPlace {
   Stage& stage;
   Machine& machine;
   LogMirror& mirror;
-  const ConfiguredSequences& settings;
+  const SiteSettings& settings;  // as they are written now
   const std::vector<Database*>& databases;
   std::string state_path;
   std::int64_t number = 0;
@@ -55,7 +58,6 @@ class Process final : public LinkOwner,
                       private Worker {
  public:
   static constexpr std::uint32_t kUnacknowledged = 64;
-  static constexpr std::int64_t kFloorCheckMs = 2'000;
 
   explicit Process(ProcessPlace place);
   ~Process() override;
@@ -65,7 +67,7 @@ class Process final : public LinkOwner,
   // Throws Killed when the disk says so.
   Status start();
   // False while it is stopping.
-  bool accept(const std::shared_ptr<Connection>& connection);
+  bool accept(const std::shared_ptr<Connection>& connection, UserId user);
   // What has arrived is taken in.
   void receive(Connection& connection);
   // The client has closed.
@@ -74,10 +76,15 @@ class Process final : public LinkOwner,
   void drain(const char* sequence);
   // For every host.
   void advance(const char* sequence);
+  // Of a period to come.
+  void advance_ahead();
   // Of the sequence with periods.
   void purge();
   // The settings have changed.
   void load_settings();
+  const ConfiguredSequences& settings() const { return settings_; }  // that it has loaded
+  // It has loaded a table for that sequence, and did not say that a restart is needed.
+  bool serves_configured(const std::string& name) const;
   void take_out_of_service();
   // Then the directory goes when it has finished.
   bool is_decommissioned() const { return decommissioned_; }
@@ -106,6 +113,16 @@ class Process final : public LinkOwner,
     return place_.mirror.claim_is_durable(nonce);
   }
   StoreHeartbeat heartbeat(const std::string& store) const override;
+  void store_failed(const std::string& store) override {
+    excuses_.store_failed(stage_.time.monotonic_ms());
+    place_.mirror.store_failed(store);
+  }
+  // No request waits longer than that for anything but this daemon.
+  Excuses& excuses() { return excuses_; }
+  std::optional<std::pair<std::int64_t, std::int64_t>> held_of(
+      const std::string& sequence) override;
+  // When an advance of that sequence last had an answer; -1: never.
+  std::int64_t advanced_ms(const std::string& sequence) const;
 
  private:
   // What an operator does after a restore, when the counters were raised on every host.
@@ -155,14 +172,21 @@ class Process final : public LinkOwner,
   void end(Connection& connection);
   void check();
   void check_removed(const PurgeReport& report) const;
+  void check_left(const DecommissionReport& report) const;
 
   struct Job {
     std::function<void()> run;
     std::function<void()> done;
   };
 
+  bool is_configured(const std::string& name) const { return settings_.find(name) != nullptr; }
+
   const ProcessPlace place_;
   Stage& stage_;
+  ConfiguredSequences settings_;
+  Excuses excuses_;
+  std::set<std::string> not_applied_;                // by the last reload
+  std::map<std::string, std::int64_t> advanced_ms_;  // when a sequence was
   const std::uint64_t log_size_;
   std::unique_ptr<Directory> state_directory_;
   std::unique_ptr<Directory> witness_directory_;

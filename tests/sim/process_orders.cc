@@ -30,6 +30,7 @@ void Process::drain(const char* sequence) {
   // What becomes of a return that is given up is known to the former database only.
   if (place_.elsewhere && table_->at(id).draining().returning() > 0) return;
   const std::int64_t timeout_ms = stage_.random.between(0, 6'000);
+  excuses_.wait_until(stage_.time.monotonic_ms() + timeout_ms + Excuses::kSoonMs);
   const Status begun = table_->drain(id, timeout_ms, [this](const DrainReport& report) {
     stage_.happened(Kind::drained, number(), std::ssize(report.returned), std::ssize(report.gaps));
   });
@@ -42,10 +43,43 @@ void Process::advance(const char* sequence) {
   const std::int64_t high_water = table_->at(id).high_water();
   const std::int64_t next =
       stage_.random.below(2) == 0 ? 0 : high_water + stage_.random.between(1, 500);
-  table_->advance(id, next, true, [this](const Result<std::int64_t>& reached) {
-    if (reached.ok()) stage_.happened(Kind::advanced, number(), *reached);
+  table_->advance(id, next, true, [this, sequence](const Result<std::int64_t>& reached) {
+    if (!reached.ok()) return;
+    stage_.happened(Kind::advanced, number(), *reached);
+    advanced_ms_[sequence] = stage_.time.monotonic_ms();
   });
   request_turn();
+}
+
+std::int64_t Process::advanced_ms(const std::string& sequence) const {
+  const auto found = advanced_ms_.find(sequence);
+  return found == advanced_ms_.end() ? -1 : found->second;
+}
+
+void Process::advance_ahead() {
+  const SequenceSettings* const settings = settings_.find(Site::kSequenceNames[Site::kWithPeriods]);
+  if (!turn_->serving() || settings == nullptr || settings->periods.rule == nullptr) return;
+  const PeriodRule& rule = *settings->periods.rule;
+  Period period = rule.at(place_.machine.wall_ms() / 1'000);
+  for (std::int64_t more = stage_.random.between(1, 40); more > 0; --more)
+    period = rule.at(period.end_s);
+  const Result<SequenceId> id = table_->open_to_advance(
+      period_sequence(Site::kSequenceNames[Site::kWithPeriods], period.name));
+  request_turn();
+  if (!id.ok()) return;
+  table_->advance(*id, 0, false, [this](const Result<std::int64_t>& reached) {
+    if (reached.ok()) stage_.happened(Kind::advanced_ahead, number(), *reached);
+  });
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> Process::held_of(const std::string& sequence) {
+  const SequenceId id = table_->find(sequence);
+  if (id == 0) return std::nullopt;
+  for (const Block* block : table_->blocks().of(id))
+    return std::pair(block->granted.begin, block->granted.end);
+  const auto& ranges = table_->at(id).held().ranges();
+  if (ranges.empty()) return std::nullopt;
+  return std::pair(ranges.front().range.begin(), ranges.front().range.end());
 }
 
 void Process::resume_stores() {
@@ -86,6 +120,7 @@ void Process::take_out_of_service() {
   const Status begun = decommission_->begin(
       false, stage_.random.between(0, 6'000), [this](const DecommissionReport& report) {
         if (report.end == End::refused) stage_.happened(Kind::not_decommissioned, number());
+        check_left(report);
         if (report.end == End::unfinished) stage_.happened(Kind::half_decommissioned, number());
         if (report.end != End::done) return;
         stage_.happened(Kind::decommissioned, number());
@@ -93,6 +128,15 @@ void Process::take_out_of_service() {
         begin_stop();
       });
   if (begun.ok()) request_turn();
+}
+
+// Nobody can configure the former unit of a period again beside that of today.
+void Process::check_left(const DecommissionReport& report) const {
+  for (const DecommissionReport::OfSequence& part : report.sequences) {
+    const bool kept = part.error.code() == ErrorCode::NO_SEQUENCE;
+    if (kept && !period_of(part.name).empty() && is_configured(std::string(base_of(part.name))))
+      stage_.history.violation("the rest of " + part.name + " keeps the daemon from leaving");
+  }
 }
 
 void Process::check_removed(const PurgeReport& report) const {

@@ -46,12 +46,33 @@ Profile::Profile(std::uint64_t seed) {
   max_unsynced = random.between(10, 500);
   bounded_end = random.between(500, 20'000);
   draw_operations(seed);
+  if (SeededRandom(seed * 0x9e3779b97f4a7c15 + 47).below(12) == 0) be_quiet(seed);
   SeededRandom ends(seed * 0x9e3779b97f4a7c15 + 19);
   // Whoever leaves takes along how late it was.
   if (ends.below(3) > 0 || clocks_lie()) return;
   weights[static_cast<std::size_t>(Trouble::decommission)] = ends.between(1, 20);
   // The mark of one daemon would lie in the directory of another.
   weights[static_cast<std::size_t>(Trouble::replace_running)] = 0;
+}
+
+// What a daemon owes to two clients that are alone with it.
+void Profile::be_quiet(std::uint64_t seed) {
+  SeededRandom random(seed * 0x9e3779b97f4a7c15 + 53);
+  quiet = forms_change = true;
+  blocks = false;
+  for (std::int64_t& weight : weights) weight = 0;
+  for (const Trouble trouble : {Trouble::kill, Trouble::stop, Trouble::slow_disk, Trouble::reload,
+                                Trouble::configure_otherwise, Trouble::advance})
+    weights[static_cast<std::size_t>(trouble)] = random.between(0, 3);
+  lost_requests = lost_replies = late_requests = applied_twice = refusals = denials = 0;
+  reappearing = 0;
+  machines = random.between(1, 2);
+  identified_clients = random.between(0, 1);
+  anonymous_clients = random.between(0, 1);
+  pause_ms = random.between(100, 6'000);
+  trouble_ms = random.between(1'000, 8'000);
+  floor_check_ms = 60'000;
+  events = static_cast<std::uint64_t>(random.between(1'000, 6'000));
 }
 
 void Profile::draw_operations(std::uint64_t seed) {
@@ -67,6 +88,15 @@ void Profile::draw_operations(std::uint64_t seed) {
   SeededRandom reloads(seed * 0x9e3779b97f4a7c15 + 17);
   weights[static_cast<std::size_t>(Trouble::reload)] =
       reloads.below(2) == 0 ? reloads.between(1, 20) : 0;
+  SeededRandom configurations(seed * 0x9e3779b97f4a7c15 + 41);
+  weights[static_cast<std::size_t>(Trouble::configure_otherwise)] =
+      configurations.below(2) == 0 ? configurations.between(1, 12) : 0;
+  if (configurations.below(2) == 0) reappearing = configurations.between(1, 100'000);
+  weights[static_cast<std::size_t>(Trouble::spoil_type)] =
+      configurations.below(3) == 0 ? configurations.between(1, 6) : 0;
+  forms_change = configurations.below(2) == 0;
+  textless = configurations.below(2) == 0;
+  thieves = configurations.below(2) == 0;
   SeededRandom changes(seed * 0x9e3779b97f4a7c15 + 23);
   weights[static_cast<std::size_t>(Trouble::change_database)] =
       changes.below(3) == 0 ? changes.between(1, 6) : 0;
@@ -105,12 +135,17 @@ void Profile::draw_periods(std::uint64_t seed) {
   clock_error_s = 60 * period_s;
   // Longer than anything is on its way.
   constexpr std::int64_t kAnsweredS = 40;
-  switch (random.below(4)) {
+  switch (random.below(5)) {
     case 0:
       return;  // counters are kept for ever
     case 1:
       clock_error_s = 2 * period_s;
       retain_s = clock_error_s + kAnsweredS * wall_speed;
+      return;
+    case 2:
+      weight(Trouble::jump_clock) = weight(Trouble::let_days_pass) = 0;
+      clock_error_s = 0;
+      retain_s = kAnsweredS * wall_speed;
       return;
     default:
       retain_s = kAnsweredS * wall_speed;

@@ -36,6 +36,7 @@ enum class Trouble : std::uint8_t {
   fail_over,
   foreign_write,
   spoil_counter,
+  spoil_type,
   stall,
   jump_clock,
   drain,
@@ -43,6 +44,7 @@ enum class Trouble : std::uint8_t {
   let_days_pass,
   purge,
   reload,
+  configure_otherwise,
   decommission,
   change_database,
   put_back_database,
@@ -60,6 +62,7 @@ struct Profile {
   std::int64_t anonymous_clients = 2;
   std::int64_t pause_ms = 40;  // of a client between two things it does
   std::int64_t trouble_ms = 40;
+  std::int64_t floor_check_ms = 2'000;  // between two looks at the floors
   std::array<std::int64_t, kTroubles> weights{};
 
   // In a million calls of the store.
@@ -69,6 +72,7 @@ struct Profile {
   std::int64_t applied_twice = 0;
   std::int64_t refusals = 0;
   std::int64_t denials = 0;
+  std::int64_t reappearing = 0;  // grants that seem to be returned ranges
 
   std::int64_t lease_max = 400;  // this and what follows: at most, of every sequence
   std::int64_t max_available() const { return 2 * lease_max; }
@@ -76,6 +80,10 @@ struct Profile {
   Reuse reuse = Reuse::never;    // of every sequence
   std::int64_t bounded_end = 0;  // highest ID of the sequence that has one
   bool blocks = false;           // every sequence has blocks
+  bool thieves = false;          // of pages of blocks
+  bool quiet = false;            // few ask, mostly for texts, and next to nothing goes wrong
+  bool forms_change = false;     // of texts, by reloads
+  bool textless = false;         // nobody asks for texts of "alpha"
   bool shared_counter = false;   // "delta" takes its IDs of the counter of "beta"
 
   // Of the sequence with periods, if there is one.
@@ -83,6 +91,16 @@ struct Profile {
   std::int64_t wall_speed = 1;  // seconds that the clocks on the wall show in a second
   std::int64_t retain_s = 0;
   std::int64_t clock_error_s = 86'400;  // of a machine's clock, at most
+  // Floors of counters may be seen lower than they were.
+  bool spoils_counters() const {
+    return weights[static_cast<std::size_t>(Trouble::spoil_counter)] > 0 ||
+           weights[static_cast<std::size_t>(Trouble::put_back_database)] > 0;
+  }
+  // Nobody sets a clock, and nobody is suspended for days.
+  bool clocks_run() const {
+    return weights[static_cast<std::size_t>(Trouble::jump_clock)] == 0 &&
+           weights[static_cast<std::size_t>(Trouble::let_days_pass)] == 0;
+  }
   // Clocks err by more than `period_retention`. No directory may be lost then, the manual says so:
   // what was in use already is written there.
   bool clocks_lie() const { return retain_s > 0 && clock_error_s > retain_s; }
@@ -90,6 +108,7 @@ struct Profile {
  private:
   void draw_operations(std::uint64_t seed);
   void draw_periods(std::uint64_t seed);
+  void be_quiet(std::uint64_t seed);
 };
 
 }  // namespace seqd::sim

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "daemon/core/text/id_format.h"
+#include "tests/sim/configuration/text_forms.h"
 
 namespace seqd::sim {
 namespace {
@@ -42,6 +42,7 @@ Simulation::Simulation(std::uint64_t seed, bool verbose)
     for (std::int64_t one = 0; one <= stage_.profile.anonymous_clients; ++one) {
       add_client(site, false);
     }
+    if (stage_.profile.blocks && stage_.profile.thieves) add_thief(site);
     site.start_soon();
   }
   trouble_.begin();
@@ -63,14 +64,14 @@ void Simulation::configure() {
     settings.lease_duration_ms = 2'000;
     settings.max_available = profile.max_available();
     settings.max_unsynced = stage_.profile.max_unsynced;
-    settings.max_waiters = Site::kMaxWaiters;
+    settings.max_waiters = SiteSettings::kMaxWaiters;
     settings.reuse = stage_.profile.reuse;
     settings.blocks = stage_.profile.blocks;
-    settings.wait_timeout_ms = Site::kWaitTimeoutMs;
-    settings.text.compiled =
-        std::make_shared<IdFormat>(read_template(Site::kTextForm).value(), nullptr, nullptr);
+    settings.wait_timeout_ms = SiteSettings::kWaitTimeoutMs;
+    TextForms::of(at == Site::kWithPeriods).set(0, settings);
   }
   settings_.by_name["gamma"].max_value = profile.bounded_end;
+  for (const char* const name : {"alpha", "beta", "delta"}) draw_progression(name);
   if (profile.shared_counter) {
     settings_.by_name["delta"].binding.key = "beta";
     stage_.accounts.share("delta", "beta");
@@ -82,6 +83,36 @@ void Simulation::configure() {
   settings.periods.rule =
       PeriodRule::make(profile.period, std::make_shared<RestlessZone>()).value();
   settings.periods.retain_ms = profile.retain_s * 1'000;
+}
+
+void Simulation::draw_progression(const std::string& name) {
+  SeededRandom& random = stage_.random;
+  SequenceSettings& settings = settings_.by_name.at(name);
+  if (settings.blocks || random.below(2) == 0) return;
+  IdProgression::Form form;
+  form.max = 1'000'000;
+  switch (random.below(4)) {
+    case 0:
+      form.increment = -random.between(1, 4);
+      form.start = form.max;
+      break;
+    case 1:  // no text has such an ID
+      form.increment = -1;
+      form.start = form.max = -1;
+      form.min = -1'000'000;
+      break;
+    case 2:
+      form.cycle = true;
+      form.max = random.between(50, 5'000);
+      break;
+    default:
+      form.start = random.between(1, 50);
+      form.increment = random.between(2, 7);
+      break;
+  }
+  settings.progression = {form.start, form.increment, form.min, form.max, form.cycle, nullptr};
+  settings.progression.compiled = std::make_shared<IdProgression>(form);
+  if (settings.progression.compiled->lowest() < 1) settings.text.compiled = nullptr;
 }
 
 Database& Simulation::database_of(const std::string& name) {
@@ -107,6 +138,18 @@ void Simulation::add_client(Site& site, bool identified) {
   const auto number = static_cast<std::int64_t>(clients_.size()) + 1;
   clients_.push_back(std::make_unique<Client>(stage_, site, number, identified));
   stage_.after(stage_.random.between(0, 50), [client = clients_.back().get()] { client->act(); });
+}
+
+void Simulation::add_thief(Site& site) {
+  std::vector<const Client*> victims;
+  for (const auto& client : clients_) {
+    if (client->identity() && &client->site() == &site) victims.push_back(client.get());
+  }
+  thieves_.push_back(std::make_unique<Thief>(stage_, site, [this, victims] {
+    const std::int64_t which = stage_.random.below(static_cast<std::int64_t>(victims.size()));
+    return victims.at(static_cast<std::size_t>(which))->identity();
+  }));
+  stage_.after(stage_.random.between(0, 50), [thief = thieves_.back().get()] { thief->act(); });
 }
 
 void Simulation::run(std::uint64_t events) {
@@ -152,7 +195,7 @@ void Simulation::come_to_rest() {
     run_for(1'000);
   }
   // Whoever has something available has looked where the floors are.
-  run_for(5 * Process::kFloorCheckMs);
+  run_for(5 * stage_.profile.floor_check_ms);
   std::map<std::string, IntervalSet> available;
   for (const auto& site : sites_) {
     if (!site->retired()) site->mirror().add_available(available);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/sim/clients/client.h"
+#include "tests/sim/clients/thief.h"
 #include "tests/sim/database.h"
 #include "tests/sim/machine.h"
 #include "tests/sim/site.h"
@@ -30,11 +31,13 @@ class Simulation {
 
  private:
   void configure();
+  void draw_progression(const std::string& name);
   // Where a sequence's counter is.
   Database& database_of(const std::string& name);
   void check_floors(const std::map<std::string, IntervalSet>& available);
   Site& add_site(Machine& machine, const std::string& state_path);
   void add_client(Site& site, bool identified);
+  void add_thief(Site& site);
   void run_for(std::int64_t ms);
   bool at_rest() const;
   std::string unsettled() const;  // which clients and daemons are not at rest
@@ -48,6 +51,7 @@ class Simulation {
   std::vector<std::unique_ptr<Machine>> machines_;
   std::vector<std::unique_ptr<Site>> sites_;
   std::vector<std::unique_ptr<Client>> clients_;
+  std::vector<std::unique_ptr<Thief>> thieves_;
   TroubleMaker trouble_;
 };
 

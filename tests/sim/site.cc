@@ -33,8 +33,8 @@ void Site::run(std::int64_t process, const std::function<void()>& event) {
   }
 }
 
-bool Site::accept(const std::shared_ptr<Connection>& connection) {
-  return process_ != nullptr && !retired_ && process_->accept(connection);
+bool Site::accept(const std::shared_ptr<Connection>& connection, UserId user) {
+  return process_ != nullptr && !retired_ && process_->accept(connection, user);
 }
 
 void Site::receive(const std::shared_ptr<Connection>& connection) {
@@ -60,7 +60,12 @@ void Site::start_soon(std::int64_t at_most_ms) {
 
 void Site::start() {
   if (process_ != nullptr || retired_) return;
+  const std::int64_t down_ms = down_until_ms_ - stage_.time.monotonic_ms();
+  if (down_ms > 0 && !stage_.calm) return start_soon(2 * down_ms);
   const std::int64_t number = number_ * 1'000'000 + ++processes_;
+  settings_.keep_legal(mirror_);
+  meanings_ = {};
+  note_meanings(settings_.written());
   LinkOwner::Later later = [this, number](std::int64_t delay_ms, std::function<void()> event) {
     stage_.after(delay_ms, [this, number, event = std::move(event)] { run(number, event); });
   };
@@ -134,6 +139,25 @@ void Site::advance(const char* sequence) {
   run(process_->number(), [this, sequence] { process_->advance(sequence); });
 }
 
+void Site::advance_ahead() {
+  if (process_ == nullptr) return;
+  run(process_->number(), [this] { process_->advance_ahead(); });
+}
+
+void Site::stay_down(std::int64_t ms) {
+  down_until_ms_ = stage_.time.monotonic_ms() + ms;
+  kill();
+}
+
+std::int64_t Site::was_of_wrong_type(std::size_t sequence) const {
+  std::int64_t until_ms = -1;
+  for (const Database* database : databases_)
+    until_ms =
+        std::max(until_ms,
+                 database->was_of_wrong_type(stage_.accounts.counter_of(kSequenceNames[sequence])));
+  return until_ms;
+}
+
 void Site::purge() {
   if (process_ == nullptr) return;
   run(process_->number(), [this] { process_->purge(); });
@@ -155,26 +179,36 @@ void Site::remove_state() {
 }
 
 void Site::reload() {
-  SeededRandom& random = stage_.random;
-  const Profile& profile = stage_.profile;
   stage_.happened(Kind::reloaded, number_);
-  for (auto& [name, settings] : settings_.by_name) {
-    settings.lease_max = random.between(5, profile.lease_max);
-    settings.max_available = random.between(settings.lease_max, profile.max_available());
-    settings.max_unsynced = random.between(1, profile.max_unsynced);
-    settings.max_waiters = random.between(1, kMaxWaiters);
-    settings.wait_timeout_ms = random.between(100, kWaitTimeoutMs);
-    if (random.below(2) == 0) settings.reuse = random.below(2) == 0 ? profile.reuse : Reuse::never;
-  }
-  SequenceSettings& bounded = settings_.by_name["gamma"];
-  bounded.max_value = random.between(profile.bounded_end / 4, profile.bounded_end);
+  settings_.change(mirror_);
+  load_settings();
+}
+
+void Site::configure_otherwise(bool loads) {
+  settings_.change_one(mirror_);
+  if (loads) load_settings();
+}
+
+void Site::load_settings() {
   if (process_ == nullptr) return;
-  run(process_->number(), [this] { process_->load_settings(); });
+  const std::int64_t number = process_->number();
+  run(number, [this] { process_->load_settings(); });
+  if (process_ != nullptr && process_->number() == number) note_meanings(process_->settings());
+}
+
+// A sequence whose table is gone goes on as it was, until it is started again.
+void Site::note_meanings(const ConfiguredSequences& loaded) {
+  for (const auto& [name, settings] : loaded.by_name) {
+    const auto* const found = std::find(std::begin(kSequenceNames), std::end(kSequenceNames), name);
+    const auto known = known_meanings_.emplace(meaning_of(settings), known_meanings_.size() + 1);
+    meanings_.at(static_cast<std::size_t>(found - std::begin(kSequenceNames))) =
+        known.first->second;
+  }
 }
 
 const PeriodRule* Site::period_rule() const {
-  const auto found = settings_.by_name.find(kSequenceNames[kWithPeriods]);
-  return found == settings_.by_name.end() ? nullptr : found->second.periods.rule.get();
+  const auto found = home_.by_name.find(kSequenceNames[kWithPeriods]);
+  return found == home_.by_name.end() ? nullptr : found->second.periods.rule.get();
 }
 
 std::string Site::present_period() const {

@@ -9,6 +9,7 @@
 
 #include "tests/sim/accounts.h"
 #include "tests/sim/counts.h"
+#include "tests/sim/floors.h"
 #include "tests/sim/history.h"
 #include "tests/sim/profile.h"
 #include "tests/unit/seeded_random.h"
@@ -43,6 +44,7 @@ struct Stage {
   History history;
   Counts counts;
   Accounts accounts;
+  Floors floors;
   const Profile profile;
   bool calm = false;                      // the end is near: nothing fails any more
   std::int64_t clocks_stay_until_ms = 0;  // nobody sets one before

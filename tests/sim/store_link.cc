@@ -1,5 +1,6 @@
 #include "tests/sim/store_link.h"
 
+#include <tuple>
 #include <utility>
 
 namespace seqd::sim {
@@ -24,16 +25,24 @@ void StoreLink::make(Call<Outcome> call) {
       std::exchange(*done, nullptr)(outcome);
     });
   };
+  const auto fail = [this, later = owner_.later(), done](std::int64_t delay_ms,
+                                                         const Outcome& outcome) {
+    later(delay_ms, [this, done, outcome] {
+      if (!*done) return;
+      owner_.store_failed(name());
+      std::exchange(*done, nullptr)(outcome);
+    });
+  };
   const auto strikes = [&](std::int64_t rate) { return !stage_.calm && random.chance(rate); };
   if (strikes(profile.refusals)) {
     stage_.happened(Kind::refused, owner_.number());
-    return answer(random.between(0, 20), call.refused);
+    return fail(random.between(0, 20), call.refused);
   }
   if (strikes(profile.denials)) {
     stage_.happened(Kind::denied, owner_.number());
-    return answer(random.between(0, 20), call.denied);
+    return fail(random.between(0, 20), call.denied);
   }
-  answer(timeout_ms, call.unknown);
+  fail(timeout_ms, call.unknown);
   if (strikes(profile.lost_requests)) return stage_.happened(Kind::request_lost, owner_.number());
   std::int64_t delay_ms = random.between(0, 6);
   if (strikes(profile.late_requests)) {
@@ -61,6 +70,7 @@ void StoreLink::of_the_former(const char* what) {
 template <typename Outcome>
 bool StoreLink::refuse_elsewhere(const std::function<void(Outcome)>& done, const Outcome& refused) {
   if (!elsewhere_) return false;
+  owner_.store_failed(name());
   owner_.later()(stage_.random.between(0, 20), [done, refused] { done(refused); });
   return true;
 }
@@ -94,14 +104,28 @@ void StoreLink::lease(const LeaseRequest& request, std::function<void(LeaseOutco
     if (twice) database.apply_again(request);
   };
   call.unknown.kind = LeaseOutcome::Kind::unknown;
-  call.unknown.error = kAway;
+  // A store may say of what it may have applied why it is refused.
+  call.unknown.error = stage_.random.below(4) == 0 ? kDenied : kAway;
   call.refused.error = kAway;
   call.denied.error = kDenied;
-  call.done = [this, name = request.sequence, done = std::move(done)](const LeaseOutcome& out) {
-    under_way_.erase(name);
+  call.done = [this, request, done = std::move(done)](LeaseOutcome out) {
+    under_way_.erase(request.sequence);
+    make_reappear(out, request);
     done(out);
   };
   make(std::move(call));
+}
+
+// Somebody has put back the records of returned ranges. Only what the daemon can notice: it has
+// some of it. What it was granted in truth it gives up.
+void StoreLink::make_reappear(LeaseOutcome& outcome, const LeaseRequest& request) {
+  if (outcome.kind != LeaseOutcome::Kind::granted || !request.take_parked || stage_.calm) return;
+  if (!stage_.random.chance(stage_.profile.reappearing)) return;
+  const auto held = owner_.held_of(request.sequence);
+  if (!held) return;
+  stage_.happened(Kind::reappeared, owner_.number(), held->first, held->second);
+  std::tie(outcome.begin, outcome.end) = *held;
+  outcome.parked = true;
 }
 
 void StoreLink::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
@@ -191,6 +215,8 @@ void StoreLink::read(const ReadRequest& request, std::function<void(Result<Count
   if (refuse_elsewhere(done, Result<CounterReading>(kAway))) return;
   make(Call<Result<CounterReading>>{
       [&database = database_, request](const std::function<void(Result<CounterReading>)>& answer) {
+        const Status wrong = database.check_type(request.binding.key);
+        if (!wrong.ok()) return answer(wrong);
         answer(database.read(request.binding.key));
       },
       std::move(done), kAway, kAway, kDenied});
@@ -201,6 +227,8 @@ void StoreLink::advance(const AdvanceRequest& request,
   if (refuse_elsewhere(done, Result<std::int64_t>(kAway))) return;
   make(Call<Result<std::int64_t>>{
       [&database = database_, request](const std::function<void(Result<std::int64_t>)>& answer) {
+        const Status wrong = database.check_type(request.binding.key);
+        if (!wrong.ok()) return answer(wrong);
         database.advance(request, answer);
       },
       std::move(done), kAway, kAway, kDenied});

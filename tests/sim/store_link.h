@@ -5,8 +5,10 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/core/leasing/lease_store.h"
@@ -30,6 +32,12 @@ class LinkOwner {
   virtual bool claim_is_durable(const Token& nonce) const = 0;
   // What its log knows of the heartbeat in this store.
   virtual StoreHeartbeat heartbeat(const std::string& store) const = 0;
+  // The daemon hears nothing of a call, or that it is refused.
+  virtual void store_failed(const std::string& store) = 0;
+  // A range of which it has something, available or in a block, that a spoilt store might take for
+  // one that was returned.
+  virtual std::optional<std::pair<std::int64_t, std::int64_t>> held_of(
+      const std::string& sequence) = 0;
 };
 
 class StoreLink final : public LeaseStore, public PurgeStore {
@@ -74,6 +82,7 @@ class StoreLink final : public LeaseStore, public PurgeStore {
   template <typename Outcome>
   void make(Call<Outcome> call);
   void leaves(const std::string& sequence);
+  void make_reappear(LeaseOutcome& outcome, const LeaseRequest& request);
   void knows_the_heartbeat(const LeaseRequest& request);
   // Another database is asked about something that it cannot know.
   void of_the_former(const char* what);

@@ -32,7 +32,10 @@ void TroubleMaker::make_peace() {
     database->be_down(0);
     database->raise_all();
   }
-  for (const auto& site : sites_) site->name_databases(false);
+  for (const auto& site : sites_) {
+    site->name_databases(false);
+    site->configure_right();
+  }
 }
 
 void TroubleMaker::killed(Site& site) {
@@ -122,6 +125,8 @@ void TroubleMaker::make(Trouble trouble) {
       return write_elsewhere();
     case Trouble::spoil_counter:
       return spoil_counter();
+    case Trouble::spoil_type:
+      return spoil_type();
     case Trouble::stall:
       stage_.happened(Kind::stalled, site.number());
       return site.stand_still(random.between(50, 4'000));
@@ -130,13 +135,15 @@ void TroubleMaker::make(Trouble trouble) {
     case Trouble::drain:
       return site.drain(any_sequence());
     case Trouble::advance:
-      return site.advance(any_sequence());
+      return advance(site);
     case Trouble::let_days_pass:
       return let_days_pass();
     case Trouble::purge:
       return purge(site);
     case Trouble::reload:
       return site.reload();
+    case Trouble::configure_otherwise:
+      return configure_otherwise(site);
     case Trouble::decommission:
       return site.decommission();
     case Trouble::change_database:
@@ -144,6 +151,14 @@ void TroubleMaker::make(Trouble trouble) {
     case Trouble::put_back_database:
       return put_back_database();
   }
+}
+
+// Most notice that it is wrong, sooner or later.
+void TroubleMaker::configure_otherwise(Site& site) {
+  const std::int64_t how = stage_.random.below(3);
+  site.configure_otherwise(how != 0);
+  if (how == 1) return;
+  end_somehow(site);
 }
 
 // --- stores
@@ -199,6 +214,33 @@ void TroubleMaker::spoil_counter() {
     database.lower(name);
   }
   stage_.after(stage_.random.between(500, 20'000), [&database, name] { database.repair(name); });
+}
+
+// Whoever repairs it tells the daemons, or some of them.
+void TroubleMaker::spoil_type() {
+  Database& database = any_database();
+  const char* const name = Site::kSequenceNames[stage_.random.below(Site::kSequences)];
+  const std::string key = stage_.accounts.counter_of(name);
+  database.spoil_type(key);
+  stage_.happened(Kind::type_spoilt, 0);
+  stage_.after(stage_.random.between(500, 20'000), [this, &database, name, key] {
+    database.repair_type(key);
+    for (const auto& site : sites_) {
+      if (stage_.random.below(2) == 0) site->advance(name);
+    }
+  });
+}
+
+// Sometimes while another host is down, which has to learn of it.
+void TroubleMaker::advance(Site& site) {
+  const bool periods = !stage_.profile.period.empty();
+  if (periods && stage_.random.below(4) == 0) return site.advance_ahead();
+  Site& other = *any_site();
+  if (&other != &site && stage_.random.below(2) == 0) {
+    stage_.happened(Kind::advanced_while_down, other.number());
+    other.stay_down(stage_.random.between(100, 2'000));
+  }
+  site.advance(any_sequence());
 }
 
 std::string TroubleMaker::any_key() {

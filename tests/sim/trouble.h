@@ -71,11 +71,14 @@ class TroubleMaker {
   void restore(Site& site);
   void replace_running(Site& site);
   void lose_directory(Site& site);
+  void configure_otherwise(Site& site);
   void change_database(Site& site);
   void put_back_database();
   void end_somehow(Site& site);
   void write_elsewhere();
   void spoil_counter();
+  void spoil_type();
+  void advance(Site& site);
   // A sequence's name, of one with periods that of one of them.
   std::string any_key();
   bool clocks_stay() const;

@@ -54,6 +54,7 @@ void Client::do_something() {
   if (what < 8 && identity_ && requests_.empty()) return new_identity();
   if (what < 10) return ask_for_what_is_forbidden();
   if (what < 80 && identity_) acknowledge();
+  if (what >= 320 && what < 340 && identity_) return repeat_answered();
   if (what >= 370 && identity_ && stage_.profile.blocks) return end_block();
   if (what >= 340 && identity_ && stage_.profile.blocks) return ask_block();
   if (what < 60) {
@@ -103,6 +104,7 @@ void Client::ask_once() {
   Request request;
   const bool periods = site_.period_rule() != nullptr;
   request.sequence = static_cast<std::size_t>(random.below(Site::kSequences + (periods ? 1 : 0)));
+  if (stage_.profile.quiet && random.below(2) == 0) request.sequence = 1;
   if (request.sequence == Site::kWithPeriods) {
     // Nothing else tells in which period it was counted.
     request.text = true;
@@ -111,7 +113,8 @@ void Client::ask_once() {
     request.batch = true;
     request.count = random.between(1, random.below(10) == 0 ? 300 : 20);
   } else {
-    request.text = random.below(4) == 0;
+    const bool textless = request.sequence == 0 && stage_.profile.textless;
+    request.text = !textless && random.below(4) < (stage_.profile.quiet ? 3 : 1);
   }
   switch (random.below(8)) {
     case 0:
@@ -131,8 +134,21 @@ void Client::ask_once() {
   send_request(number, requests_[number] = request);
 }
 
+// What a client does that keeps its requests for longer than their answers.
+void Client::repeat_answered() {
+  if (promised_.empty()) return;
+  const std::int64_t which = stage_.random.below(static_cast<std::int64_t>(promised_.size()));
+  const auto& [number, promise] = *std::next(promised_.begin(), which);
+  if (!promise.binding || requests_.contains(number)) return;
+  stage_.count(Kind::repeated_late);
+  Request& request = requests_[number] = promise.request;
+  request.answered_on = 0;
+  send_request(number, request);
+}
+
 void Client::send_request(std::uint32_t number, Request& request) {
   request.sent_ms = stage_.time.monotonic_ms();
+  ++request.sends;
   protocol::Buffer out;
   const char* name = Site::kSequenceNames[request.sequence];
   if (request.is_block) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "protocol/requests.h"
+#include "tests/sim/clients/answer.h"
 #include "tests/sim/clients/block_holder.h"
 #include "tests/sim/clients/connection.h"
 #include "tests/sim/clients/unpaged_holder.h"
@@ -26,6 +27,8 @@ class Client final : public ConnectionUser {
   // Does one thing, and comes back after a while.
   void act();
   bool waits() const { return !requests_.empty(); }
+  const std::optional<protocol::Identity>& identity() const { return identity_; }
+  const Site& site() const { return site_; }
 
   void reply_left(Connection& connection, const protocol::Message& reply) override;
   void connection_ended(Connection& connection) override;
@@ -49,14 +52,16 @@ class Client final : public ConnectionUser {
     std::optional<std::uint32_t> slot;  // of a block in a page
     std::optional<std::int64_t> timeout_ms;
     std::int64_t sent_ms = 0;
-    std::int64_t asked_ms = 0;      // when it was sent first
-    std::string asked_in;           // the period that the clock showed then, of one with periods
+    std::int64_t asked_ms = 0;  // when it was sent first
+    std::string asked_in;       // the period that the clock showed then, of one with periods
+    std::int64_t sends = 0;
     std::uint64_t answered_on = 0;  // the connection on which an answer has left
   };
   struct Promise {
-    std::vector<protocol::Run> runs;
-    std::string text;
-    bool binding = true;  // false: the daemon has lost its memory, and may give others
+    Answer answer;
+    Request request;
+    std::size_t meaning = 0;  // how the daemon answers, as it was then
+    bool binding = true;      // false: the daemon has lost its memory, and may give others
   };
 
   void connect();
@@ -66,6 +71,7 @@ class Client final : public ConnectionUser {
   void ask_block();
   void ask_page();
   void repeat();
+  void repeat_answered();
   void append_block(protocol::Buffer& out, std::uint32_t number, const Request& request) const;
   void end_block();
   void send_end(std::uint32_t block);
@@ -84,11 +90,15 @@ class Client final : public ConnectionUser {
   // Which sequence that was, of one with periods by the second that its text tells.
   std::string sequence_of(const Request& request, const std::string& text) const;
   void check_period(const Request& request, const std::string& sequence) const;
-  // The runs of an answer, and its text if it is one.
-  std::vector<protocol::Run> read_ids(const Request& request, const protocol::Message& reply,
-                                      std::string& text) const;
+  Answer read_answer(const Request& request, const protocol::Message& reply) const;
+  void first_answer(const Request& request, const Answer& answer);
   void ids_left(std::uint32_t number, const Request& request, const protocol::Message& reply);
-  void error_left(std::uint32_t number, const protocol::ReplyError& error);
+  void check_waited(const Connection& connection, const Request& request,
+                    const std::string& what) const;
+  void check_error(std::uint32_t number, const Request& request,
+                   const protocol::ReplyError& error) const;
+  void error_left(std::uint32_t number, const Connection& connection,
+                  const protocol::ReplyError& error);
   void block_left(std::uint32_t number, const Request& request, const Connection& connection,
                   const protocol::Message& reply);
   void page_left(const Connection& connection, bool good);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/core/text/id_text.h"
 #include "tests/sim/clients/client.h"
 
 namespace seqd::sim {
@@ -49,7 +48,7 @@ void Client::reply_left(Connection& connection, const protocol::Message& reply) 
       if (error->code == ErrorCode::BAD_REQUEST || error->code == ErrorCode::INTERNAL)
         violation("a block is refused with " + std::string(error_name(error->code)));
     } else if (error) {
-      error_left(number, *error);
+      error_left(number, connection, *error);
     } else {
       ids_left(number, request, reply);
     }
@@ -82,31 +81,34 @@ void Client::hello_left(const protocol::Message& reply) {
   memory_losses_ = site_.mirror().memory_losses();
 }
 
-std::vector<protocol::Run> Client::read_ids(const Request& request, const protocol::Message& reply,
-                                            std::string& text) const {
+Answer Client::read_answer(const Request& request, const protocol::Message& reply) const {
   protocol::ValueReader result = reply.result;
-  std::vector<protocol::Run> runs;
+  Answer answer;
   if (request.batch) {
     for (std::uint32_t left = result.read_array().value_or(0); left > 0; --left) {
       const std::optional<protocol::Run> run = protocol::read_run(result);
-      if (!run || run->step != 1) violation("a range that is none");
-      runs.push_back(*run);
+      if (!run) violation("a range that is none");
+      answer.runs.push_back(*run);
     }
   } else if (request.text) {
-    text = result.read_text().value_or("");
-    const auto parsed = read_id(read_template(Site::kTextForm).value(), text, nullptr);
-    if (!parsed.ok()) violation("a text that is none: " + text);
-    runs.push_back({parsed->number, 1, 1});
+    answer.text = result.read_text().value_or("");
+    const std::string name = Site::kSequenceNames[request.sequence];
+    const auto parsed = read_text(site_.home(request.sequence), name, answer.text);
+    if (!parsed) violation("a text that is none: " + answer.text);
+    answer.runs.push_back({parsed->number, 1, 1});
   } else {
-    runs.push_back({result.read_integer().value_or(0), 1, 1});
+    answer.runs.push_back({result.read_integer().value_or(0), 1, 1});
   }
-  return runs;
+  std::int64_t count = 0;
+  for (const protocol::Run& run : answer.runs) count += run.count;
+  if (count != request.count) violation("another number of IDs than was asked for");
+  return answer;
 }
 
 std::string Client::sequence_of(const Request& request, const std::string& text) const {
   const std::string name = Site::kSequenceNames[request.sequence];
   if (request.sequence != Site::kWithPeriods) return name;
-  const IdDate date = read_id(read_template(Site::kTextForm).value(), text, nullptr)->date;
+  const IdDate date = read_text(site_.home(request.sequence), name, text)->date;
   const auto part = [&](DatePart one) { return date.get(one).value(); };
   const std::int64_t day_s =
       first_second(part(DatePart::year), part(DatePart::month), part(DatePart::day));
@@ -124,47 +126,95 @@ void Client::check_period(const Request& request, const std::string& sequence) c
 
 void Client::ids_left(std::uint32_t number, const Request& request,
                       const protocol::Message& reply) {
-  std::string text;
-  std::vector<protocol::Run> runs = read_ids(request, reply, text);
-  std::int64_t count = 0;
-  for (const protocol::Run& run : runs) count += run.count;
-  if (count != request.count) violation("another number of IDs than was asked for");
+  Answer answer = read_answer(request, reply);
   stage_.count(Kind::answered_id);
-  stage_.history.note("answered", site_.number(), runs.front().first, number);
+  stage_.history.note("answered", site_.number(), answer.runs.front().first, number);
+  const std::size_t meaning = site_.meaning(request.sequence);
   const auto promise = promised_.find(number);
-  if (promise != promised_.end() && (promise->second.binding || promise->second.runs == runs)) {
-    if (promise->second.runs != runs || promise->second.text != text) {
+  if (promise != promised_.end() &&
+      (promise->second.binding || promise->second.answer.runs == answer.runs)) {
+    if (!(promise->second.answer == answer))
       violation("request " + std::to_string(number) + " is answered with other IDs than before");
-    }
     stage_.count(Kind::repeated);
     if (request.text) stage_.count(Kind::repeated_text);
+    if (promise->second.meaning != meaning) stage_.count(Kind::repeated_otherwise);
     return;
   }
-  for (const protocol::Run& run : runs) {
-    const std::string sequence = sequence_of(request, text);
-    check_period(request, sequence);
-    stage_.accounts.answered(sequence, run.first, run.first + run.count);
-  }
-  if (identity_) promised_[number] = {std::move(runs), std::move(text), true};
+  first_answer(request, answer);
+  if (identity_) promised_[number] = {std::move(answer), request, meaning, true};
 }
 
-void Client::error_left(std::uint32_t number, const protocol::ReplyError& error) {
+void Client::first_answer(const Request& request, const Answer& answer) {
+  const SequenceSettings& home = site_.home(request.sequence);
+  const std::string sequence = sequence_of(request, answer.text);
+  check_period(request, sequence);
+  const std::optional<Ordinals> ordinals = ordinals_of(home, answer);
+  if (!ordinals) violation(std::to_string(answer.runs.front().first) + " is no ID of " + sequence);
+  for (const auto& [begin, end] : *ordinals) stage_.accounts.answered(sequence, begin, end);
+  if (request.text && !begins_again(home)) stage_.accounts.written(sequence, answer.text);
+}
+
+void Client::check_error(std::uint32_t number, const Request& request,
+                         const protocol::ReplyError& error) const {
   const ErrorCode code = error.code;
+  const std::string what = "request " + std::to_string(number) + " is refused with " +
+                           std::string(error_name(code)) + " (" + std::string(error.text) + ")";
+  if (code == ErrorCode::BAD_REQUEST || code == ErrorCode::INTERNAL || code == ErrorCode::NO_METHOD)
+    violation(what);
+  if (code == ErrorCode::NO_SEQUENCE && site_.serves_configured(request.sequence))
+    violation(what + ", and its table is loaded");
+  const bool of_the_format = code == ErrorCode::SEQ_CHANGED || code == ErrorCode::CONFIG;
+  if (of_the_format && identity_ && request.sends == 1 &&
+      site_.mirror().has_issued(*identity_, number))
+    violation(what + ", and an ID was issued for it");
+  constexpr std::int64_t kOnTheWayMs = 100;
+  if (code == ErrorCode::SEQ_TYPE) {
+    const std::int64_t advanced_ms = site_.advanced_ms(request.sequence);
+    if (site_.was_of_wrong_type(request.sequence) + kOnTheWayMs < advanced_ms &&
+        advanced_ms + kOnTheWayMs < request.sent_ms)
+      violation(what + ", though it was repaired and advanced");
+  }
+  const bool removed = code == ErrorCode::SEQ_REGRESSED &&
+                       error.text.find("sequence.period_retention") != std::string_view::npos;
+  if (removed && stage_.profile.clocks_run())
+    violation(what + " for its period, though nobody sets a clock");
+}
+
+// An ID comes within moments where the store and the disk answer.
+void Client::check_waited(const Connection& connection, const Request& request,
+                          const std::string& what) const {
+  constexpr std::int64_t kMomentsMs = 1'500;
+  if (!stage_.profile.quiet || site_.stands_still() || !connection.reads) return;
+  const std::int64_t since_ms =
+      std::max({request.sent_ms, connection.blocked_ms, site_.excused_until_ms()});
+  if (stage_.time.monotonic_ms() - since_ms > kMomentsMs)
+    violation(what + ", and nothing was in its way");
+}
+
+void Client::error_left(std::uint32_t number, const Connection& connection,
+                        const protocol::ReplyError& error) {
+  const ErrorCode code = error.code;
+  const Request& request = requests_.at(number);
+  check_error(number, request, error);
+  if (code == ErrorCode::UNAVAILABLE)
+    check_waited(
+        connection, request,
+        "request " + std::to_string(number) + " waited in vain: " + std::string(error.text));
   stage_.count(Kind::answered_error);
   if (code == ErrorCode::BUSY) stage_.count(Kind::answered_busy);
   if (code == ErrorCode::UNAVAILABLE) stage_.count(Kind::answered_late);
   const bool old = error.text.find("sequence.period_retention") != std::string_view::npos;
   if (code == ErrorCode::SEQ_REGRESSED && old) stage_.count(Kind::removed_refused);
-  if (code == ErrorCode::BAD_REQUEST || code == ErrorCode::INTERNAL ||
-      code == ErrorCode::NO_METHOD) {
-    violation("request " + std::to_string(number) + " is refused with " +
-              std::string(error_name(code)));
-  }
+  if (code == ErrorCode::NO_SEQUENCE) stage_.count(Kind::not_configured);
+  if (code == ErrorCode::SEQ_CHANGED && request.text) stage_.count(Kind::text_refused);
   const auto promise = promised_.find(number);
-  if (promise != promised_.end() && promise->second.binding) {
-    violation("request " + std::to_string(number) +
-              " had IDs, and its repeat has an error: " + std::string(error_name(code)));
+  if (promise == promised_.end() || !promise->second.binding) return;
+  // Where the configuration is another one it may not be known any more what was answered.
+  if (promise->second.meaning == site_.meaning(request.sequence)) {
+    violation("request " + std::to_string(number) + " had IDs, and its repeat has an error: " +
+              std::string(error_name(code)) + ", " + std::string(error.text));
   }
+  stage_.count(Kind::repeat_refused);
 }
 
 void Client::arrived(std::uint64_t connection, std::uint32_t number, bool good) {
@@ -200,7 +250,8 @@ void Client::check_patience() {
   }
   const Request& oldest = requests_.begin()->second;
   const std::int64_t since_ms = std::max(oldest.sent_ms, connection_->blocked_ms);
-  const std::int64_t allowed_ms = oldest.timeout_ms.value_or(Site::kWaitTimeoutMs) + kPatienceMs;
+  const std::int64_t allowed_ms =
+      oldest.timeout_ms.value_or(SiteSettings::kWaitTimeoutMs) + kPatienceMs;
   if (stage_.time.monotonic_ms() - since_ms > allowed_ms) {
     violation("request " + std::to_string(requests_.begin()->first) + " is not answered");
   }

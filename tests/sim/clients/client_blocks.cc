@@ -42,6 +42,7 @@ void Client::repeat() {
   const bool page_first = blocks && stage_.random.below(2) == 0;
   if (page_first) ask_page();
   for (auto& [unanswered, request] : requests_) send_request(unanswered, request);
+  for (std::int64_t more = stage_.random.below(4); more > 0; --more) repeat_answered();
   if (blocks && !page_first) ask_page();
   for (const auto& [block, end] : unpaged_.ends()) send_end(block);
 }
