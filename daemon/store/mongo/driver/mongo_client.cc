@@ -59,19 +59,11 @@ std::optional<Document> document_in(const bson_t* reply, const char* name) {
 }
 
 Result<std::unique_ptr<MongoClients>> MongoClients::open(const MongoDriver&, MongoTarget target) {
-  bson_error_t error;
-  mongoc_client_pool_t* pool = mongoc_client_pool_new_with_error(target.uri.get(), &error);
-  if (pool == nullptr) {
-    return Status(ErrorCode::CONFIG, fmt::format("MongoDB at {}: {}", target.hosts,
-                                                 hide_secrets(error.message, target.uri.get())));
-  }
-  ASSERT(mongoc_client_pool_set_error_api(pool, MONGOC_ERROR_API_VERSION_2));
-  trace_commands(pool);
-  return std::unique_ptr<MongoClients>(new MongoClients(std::move(target), pool));
-}
-
-MongoClients::~MongoClients() {
-  mongoc_client_pool_destroy(pool_);
+  std::unique_ptr<MongoClients> clients(new MongoClients(std::move(target)));
+  auto pool = MongoPool::open(clients->target_);
+  if (!pool.ok()) return pool.status();
+  clients->pool_ = std::move(*pool);
+  return clients;
 }
 
 std::string MongoClients::where(const std::string& collection) const {
@@ -84,6 +76,7 @@ std::string MongoClients::readable(const bson_error_t& error) const {
 }
 
 Status MongoClients::no_connection() const {
+  if (Status failure = pool_->failure(); !failure.ok()) return failure;
   return {ErrorCode::UNAVAILABLE, fmt::format("MongoDB at {}: all connections have been busy for "
                                               "{} ms; the server is slow, or concurrency is "
                                               "too small",
@@ -170,7 +163,7 @@ ChangeOptionsHandle change_options(const MongoWrite& write) {
 }
 
 MongoWriteAnswer MongoClients::find_and_modify(const MongoWrite& write) {
-  return find_and_modify(write, MongoConnection(pool_));
+  return find_and_modify(write, MongoConnection(pool()));
 }
 
 MongoWriteAnswer MongoClients::find_and_modify(const MongoWrite& write,
@@ -216,7 +209,7 @@ Status MongoClients::was_lost(const std::string& collection) const {
 }
 
 Result<MongoServerFacts> MongoClients::server(const std::string& collection) {
-  const MongoConnection connection(pool_);
+  const MongoConnection connection(pool());
   if (connection.get() == nullptr) return no_connection();
   bson_error_t error = {};
   const ServerHandle server(mongoc_client_select_server(connection.get(), true, nullptr, &error));
@@ -236,7 +229,7 @@ Result<MongoServerFacts> MongoClients::server(const std::string& collection) {
 
 Status MongoClients::run(const Document& command, const std::string& collection,
                          std::uint32_t accepted_code) {
-  const MongoConnection connection(pool_);
+  const MongoConnection connection(pool());
   if (connection.get() == nullptr) return no_connection();
   MongoReply reply;
   bson_error_t error = {};
@@ -250,7 +243,7 @@ Status MongoClients::run(const Document& command, const std::string& collection,
 
 Result<std::optional<Document>> MongoClients::read(const std::string& collection,
                                                    const Document& filter) {
-  const MongoConnection connection(pool_);
+  const MongoConnection connection(pool());
   if (connection.get() == nullptr) return no_connection();
   bson_error_t error = {};
   const ServerHandle server(mongoc_client_select_server(connection.get(), true, nullptr, &error));
@@ -273,7 +266,7 @@ Result<std::optional<Document>> MongoClients::read(const std::string& collection
 
 Result<std::optional<Document>> MongoClients::aggregate(const std::string& collection,
                                                         const Document& pipeline) {
-  const MongoConnection connection(pool_);
+  const MongoConnection connection(pool());
   if (connection.get() == nullptr) return no_connection();
   const CollectionHandle handle = connection.collection(target_.database, collection);
   const Document stages = std::move(Document().add_array("pipeline", pipeline));
@@ -309,7 +302,7 @@ Result<std::optional<Document>> MongoClients::first_of(const CursorHandle& curso
 
 Result<bool> MongoClients::has_unique_index(const std::string& collection,
                                             const std::string& field) {
-  const MongoConnection connection(pool_);
+  const MongoConnection connection(pool());
   if (connection.get() == nullptr) return no_connection();
   const CollectionHandle handle = connection.collection(target_.database, collection);
   const CursorHandle cursor(mongoc_collection_find_indexes_with_opts(handle.get(), nullptr));

@@ -18,6 +18,7 @@
 
 #include "daemon/store/mongo/driver/mongo_driver.h"
 #include "daemon/store/mongo/driver/mongo_handles.h"
+#include "daemon/store/mongo/driver/mongo_pool.h"
 #include "daemon/store/mongo/driver/mongo_uri.h"
 #include "daemon/store/mongo/driver/mongo_values.h"
 
@@ -75,7 +76,6 @@ class MongoClients {
   // Does not wait for a server: a store that is away when the daemon starts is found later.
   static Result<std::unique_ptr<MongoClients>> open(const MongoDriver& driver, MongoTarget target);
 
-  ~MongoClients();
   MongoClients(const MongoClients&) = delete;
   MongoClients& operator=(const MongoClients&) = delete;
 
@@ -104,7 +104,7 @@ class MongoClients {
   Status run(const Document& command, const std::string& collection, std::uint32_t accepted_code);
 
   const MongoTarget& target() const { return target_; }
-  mongoc_client_pool_t* pool() const { return pool_; }
+  mongoc_client_pool_t* pool() { return pool_->get(); }
   // Whether a mongos, or what balances several of them, may be what answers. As the driver knows
   // it; asks nothing. Called before a write and after it, as an error makes the driver forget.
   bool through_mongos(const MongoConnection& connection);
@@ -123,8 +123,7 @@ class MongoClients {
 
  private:
   Status was_lost(const std::string& collection) const;
-  MongoClients(MongoTarget target, mongoc_client_pool_t* pool)
-      : target_(std::move(target)), pool_(pool) {}
+  explicit MongoClients(MongoTarget target) : target_(std::move(target)) {}
   // Leaves those `indexes` of which it is known that their build has ended. UNAVAILABLE: none is,
   // and one is being built.
   Status leave_built(const MongoConnection& connection, const std::string& collection,
@@ -137,7 +136,7 @@ class MongoClients {
 
   const MongoTarget target_;
   std::atomic<Mongos> mongos_ = Mongos::unknown;  // what the driver knew last
-  mongoc_client_pool_t* const pool_;
+  std::unique_ptr<MongoPool> pool_;               // of target_
 };
 
 }  // namespace seqd

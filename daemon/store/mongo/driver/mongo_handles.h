@@ -36,11 +36,11 @@ using TransactionOptionsHandle =
 using WriteConcernHandle = MongoHandle<mongoc_write_concern_t, mongoc_write_concern_destroy>;
 
 // A connection taken from the pool and returned. None (get() is null) when all were busy for the
-// time-out.
+// time-out, or without a pool: see MongoPool.
 class MongoConnection {
  public:
   explicit MongoConnection(mongoc_client_pool_t* pool)
-      : pool_(pool), client_(mongoc_client_pool_pop(pool)) {}
+      : pool_(pool), client_(pool == nullptr ? nullptr : mongoc_client_pool_pop(pool)) {}
   ~MongoConnection() {
     if (client_ != nullptr) mongoc_client_pool_push(pool_, client_);
   }

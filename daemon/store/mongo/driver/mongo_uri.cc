@@ -218,6 +218,20 @@ std::vector<std::string> secrets_in(std::string_view uri) {
   return secrets;
 }
 
+// Texts of the driver about the name in mongodb+srv://. With an "@" in the password they are about
+// a part of that.
+bool quotes_nothing(std::string_view text) {
+  constexpr std::array<std::string_view, 4> kFixed = {
+      "Invalid service name in URI", "Missing service name in SRV URI",
+      "Multiple service names are prohibited in an SRV URI",
+      "Port numbers are prohibited in an SRV URI"};
+  return std::find(kFixed.begin(), kFixed.end(), text) != kFixed.end();
+}
+
+bool has_one_user(std::string_view uri) {
+  return uri.find('@') == uri.rfind('@');
+}
+
 std::string host_names(const mongoc_uri_t* uri) {
   if (const char* name = mongoc_uri_get_srv_hostname(uri); name != nullptr) return name;
   std::string names;
@@ -240,7 +254,8 @@ Result<MongoTarget> read_mongo_uri(const MongoStoreOptions& options) {
   if (uri == nullptr) {
     const std::string masked = masked_mongo_uri(options.uri);
     // With a user in it the driver's text may quote parts of the password.
-    const bool secret = masked.find(kHidden) < masked.find('?');
+    const bool secret = masked.find(kHidden) < masked.find('?') &&
+                        !(quotes_nothing(error.message) && has_one_user(options.uri));
     return config_error(fmt::format("the URI {} cannot be read ({})", masked,
                                     secret
                                         ? "it is mongodb://USER:PASSWORD@HOST/DATABASE, and user "

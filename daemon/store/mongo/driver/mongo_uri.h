@@ -54,8 +54,7 @@ struct MongoTarget {
   }
 };
 
-// CONFIG when the options cannot be used. Does not touch the network, except that mongodb+srv://
-// asks the name service when the store is opened.
+// CONFIG when the options cannot be used. Does not touch the network.
 Result<MongoTarget> read_mongo_uri(const MongoStoreOptions& options);
 
 // The URI for people: "***" in place of user and password, and of the values of all options but

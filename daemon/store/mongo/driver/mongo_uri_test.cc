@@ -33,6 +33,21 @@ TEST_CASE("MongoUri: defaults set every time-out and a journalled majority", "[m
   REQUIRE(mongoc_write_concern_get_wtimeout_int64(target->write_concern.get()) == 3750);
 }
 
+TEST_CASE("MongoUri: a name of mongodb+srv:// that cannot be one is not said to need encoding",
+          "[mongo]") {
+  const auto text_of = [](const char* uri) {
+    const auto target = read_mongo_uri(options_of(uri));
+    REQUIRE(target.status().code() == ErrorCode::CONFIG);
+    REQUIRE(target.status().text().find("secret") == std::string::npos);
+    return target.status().text();
+  };
+  const std::string name = text_of("mongodb+srv://user:secret@cluster0/shop");
+  REQUIRE(name.find("Invalid service name") != std::string::npos);
+  REQUIRE(name.find("percent") == std::string::npos);
+  REQUIRE(text_of("mongodb+srv://user:secret@a.b.c:27017/shop").find("Port") != std::string::npos);
+  REQUIRE(text_of("mongodb+srv://user:secret@more@c0/shop").find("percent") != std::string::npos);
+}
+
 // The driver fills a concern's own memory at the first command that it is appended to; where two
 // threads did that at once, the half of it was sent, to the end of the process.
 TEST_CASE("MongoUri: what all threads share is constant, and in a command's form", "[mongo]") {
