@@ -46,6 +46,13 @@ std::string text_member(const DynamoValue& value, const std::string& name) {
   return found != nullptr && found->kind == DynamoScalar::Kind::text ? found->text : std::string();
 }
 
+// The end of a lease is the sum that the service made of the counter's number. One of a fraction
+// has no ID in it that is an integer from end to end: it granted nothing.
+bool is_fraction(const DynamoScalar& number) {
+  return number.kind == DynamoScalar::Kind::number && !dynamo_integer(number) &&
+         number.text.find('.') != std::string::npos;
+}
+
 const char* state_word(const LeaseRecord& record) {
   if (!record.granted) return "void";
   return record.parked ? "parked" : "granted";
@@ -78,10 +85,12 @@ Result<std::optional<LeaseRecord>> record_in(const DynamoItem& item, const std::
   record.token = token.value_or(Token{});
   const std::string state = text_member(found->second, "state");
   record.parked = state == "parked";
-  record.granted = record.parked || state == "granted";
+  const bool of_fraction = state == "granted" && end != item.end() && is_fraction(end->second);
+  record.granted = record.parked || (state == "granted" && !of_fraction);
   record.span.end = end == item.end() ? 0 : dynamo_integer(end->second).value_or(0);
   const std::int64_t count = integer_member(found->second, "count");
-  const bool whole = record.granted ? count > 0 && count < record.span.end : state == "void";
+  const bool whole =
+      record.granted ? count > 0 && count < record.span.end : state == "void" || of_fraction;
   if (!token || !whole)
     return Status(ErrorCode::STORE_REFUSED,
                   fmt::format("{}: the attributes {}{} and {}{} are not as seqd wrote them; remove "

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/adapters/store_contract.h"
 
 namespace seqd {
@@ -85,6 +87,32 @@ TEST_CASE("DynamoStore: a record that was edited is refused, and not guessed at"
   require_refused(store->lease(request), ErrorCode::STORE_REFUSED);
   REQUIRE(store->resolve(request).kind == Resolution::Kind::failed);
   REQUIRE(fixture.server.number("orders") == 5);
+}
+
+// A lease that follows another one looks at nothing first, and the service adds to any number.
+TEST_CASE("DynamoStore: a lease of a number that has become a fraction ends, and grants nothing",
+          "[dynamo]") {
+  DynamoFixture fixture;
+  auto store = fixture.open();
+  auto request = slot_request();
+  request.binding.meaning = Meaning::last;
+  require_granted(store->lease(request), 1, 11);
+  auto item = nlohmann::json::parse(fixture.server.item("orders"))["Item"];
+  item["seq"]["N"] = "10.5";
+  fixture.server.put("orders", item.dump());
+  request.token = random_token(LeaseTrace::slot);
+  request.high_water = 11;
+  REQUIRE(store->lease(request).error.code() == ErrorCode::SEQ_TYPE);
+  REQUIRE(store->resolve(request).kind == Resolution::Kind::absent);
+  request.token = random_token(LeaseTrace::slot);
+  require_refused(store->lease(request), ErrorCode::SEQ_TYPE);
+  // It is repaired, and the slot is as good as before.
+  item = nlohmann::json::parse(fixture.server.item("orders"))["Item"];
+  item["seq"]["N"] = "40";
+  fixture.server.put("orders", item.dump());
+  request.token = random_token(LeaseTrace::slot);
+  require_granted(store->lease(request), 41, 51);
+  REQUIRE(store->resolve(request).kind == Resolution::Kind::granted);
 }
 
 TEST_CASE("DynamoStore: old code that writes the item again loses the records, and no ID twice",
