@@ -48,7 +48,7 @@ std::vector<StoreFacts> store_facts(const Configuration& configuration, const Se
     facts.push_back({name, store_type_name(settings.type),
                      scope != nullptr ? scope->state_name() : "waiting",
                      error.ok() ? "" : error.to_string(), stores.lease_mode(name),
-                     &stores.lease_figures(name)});
+                     &stores.lease_figures(name), stores.warning(name)});
   }
   return facts;
 }

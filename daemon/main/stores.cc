@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/main/store_warnings.h"
 #include "daemon/os/files/posix_files.h"
 #include "daemon/os/shared_segments.h"
 #include "daemon/store/sqlite/sqlite_store.h"
@@ -41,6 +42,8 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
                                              EventSink& events) {
   std::unique_ptr<Stores> stores(new Stores(std::move(modules), witness));
   for (const auto& [name, settings] : configuration.stores) {
+    // Before it is opened: it says also why that may fail.
+    stores->warn(name, warning_of_store(settings), events);
     if (settings.type == StoreType::dynamodb) {
       Status opened = stores->open_dynamo(name, settings, loop, clock, events);
       if (!opened.ok()) return Status(opened.code(), "store \"" + name + "\": " + opened.text());
@@ -71,6 +74,14 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
         std::make_unique<MeasuredStore>(*store, clock, configuration.stores.at(name).timeout_ms);
   }
   return stores;
+}
+
+void Stores::warn(const std::string& name, std::string warning, EventSink& events) {
+  entries_[name].warning = std::move(warning);
+  if (entries_[name].warning.empty()) return;
+  events.raise({EventKind::store_warning,
+                "store \"" + name + "\": " + entries_[name].warning,
+                {{"STORE", name}}});
 }
 
 Status Stores::open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,

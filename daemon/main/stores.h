@@ -42,6 +42,8 @@ class Stores {
   void abandoned(const std::string& name, const Token& instance);
   // How leases are traced; empty: not known yet.
   std::string lease_mode(const std::string& name) const;
+  // What weakens its promises; empty: nothing is known.
+  const std::string& warning(const std::string& name) const { return entries_.at(name).warning; }
   // Of a store that is configured; as long as this lives.
   const LeaseFigures& lease_figures(const std::string& name) const;
   void note_silence(SequenceTable& table) const;  // of those that do not answer
@@ -56,11 +58,13 @@ class Stores {
     std::unique_ptr<WorkerStore> worker_store;
     std::unique_ptr<OpenDynamo> dynamo;
     std::unique_ptr<MeasuredStore> measured;  // one of the two, as the core sees it
+    std::string warning;
   };
   Stores(StoreModules modules, Directory& witness)
       : witness_(witness), modules_(std::move(modules)) {}
   Status open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,
                      const Clock& clock, EventSink& events);
+  void warn(const std::string& name, std::string warning, EventSink& events);
   Result<std::shared_ptr<BlockingStore>> open_one(const StoreSettings& settings);
 
   Directory& witness_;

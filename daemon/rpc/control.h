@@ -22,6 +22,7 @@ struct StoreFacts {
   std::string error;                     // empty: none
   std::string lease_mode;                // "session", "slot" or "plain"; empty: not known yet
   const LeaseFigures* leases = nullptr;  // of the daemon, which outlives these facts; or null
+  std::string warning = {};              // what weakens its promises; empty: nothing is known
 };
 
 struct DaemonFacts {

@@ -40,6 +40,11 @@ void check_stores(const json& status, Findings& findings) {
                              (failed ? ": " + shown(store, "error") : "");
     const Level level = !ready ? Level::bad : failed ? Level::warn : Level::ok;
     findings.push_back({level, "store", text, level == Level::ok ? "" : remedy_of_store(state)});
+    const json warning = member(store, "warning");
+    if (warning.is_string())
+      findings.push_back({Level::warn, "store",
+                          shown(store, "name") + ": " + shown(store, "warning"),
+                          "STORES.md, \"Services that imitate a store\""});
   }
 }
 

@@ -92,6 +92,7 @@ DynamoStoreOptions dynamo_options(const StoreSettings& store) {
   options.instances_table = store.instances_table;
   options.instances_key = store.instances_key;
   options.timeout_ms = store.timeout_ms;
+  options.unsafe_global_table = store.unsafe_global_table;
   options.plain = store.lease_mode == LeaseModeOption::plain;
   return options;
 }

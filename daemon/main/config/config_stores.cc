@@ -20,7 +20,7 @@ struct OptionTypes {
   std::array<bool, 3> types;  // sqlite, mongodb, dynamodb
 };
 
-constexpr std::array<OptionTypes, 16> kOptionTypes = {{
+constexpr std::array<OptionTypes, 17> kOptionTypes = {{
     {"path", {true, false, false}},
     {"uri", {false, true, false}},
     {"uri_file", {false, true, false}},
@@ -34,6 +34,7 @@ constexpr std::array<OptionTypes, 16> kOptionTypes = {{
     {"tls_ca_file", {false, false, true}},
     {"instances_table", {false, false, true}},
     {"instances_key", {false, false, true}},
+    {"unsafe_global_table", {false, false, true}},
     {"aws_credentials_file", {false, false, true}},
     {"aws_credential", {false, false, true}},
     {"aws_profile", {false, false, true}},

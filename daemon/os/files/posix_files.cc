@@ -13,6 +13,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -20,6 +22,7 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/os/files/file_system_kind.h"
+#include "daemon/os/files/fuse_kind.h"
 #include "daemon/os/files/unwritten_parts.h"
 
 namespace seqd {
@@ -292,7 +295,11 @@ Result<FileSystemKind> kind_of(const std::string& path, int descriptor) {
     return failed(path, "fstatfs", errno);
   }
   // f_type is signed on some machines and has 32 bits that mean something.
-  return kind_of_file_system(static_cast<std::uint32_t>(found.f_type));
+  const FileSystemKind kind = kind_of_file_system(static_cast<std::uint32_t>(found.f_type));
+  struct stat file {};
+  if (kind != FileSystemKind::unknown || ::fstat(descriptor, &file) != 0) return kind;
+  std::ifstream mounts("/proc/self/mountinfo");
+  return kind_of_fuse(std::string(std::istreambuf_iterator<char>(mounts), {}), file.st_dev);
 }
 
 }  // namespace

@@ -157,12 +157,13 @@ void pack_stores(Packer& packer, const DaemonFacts& facts) {
   packer.pack("stores");
   packer.pack_array(static_cast<std::uint32_t>(facts.stores.size()));
   for (const StoreFacts& store : facts.stores) {
-    packer.pack_map(5);
+    packer.pack_map(6);
     pack_pair(packer, "name", store.name);
     pack_pair(packer, "type", store.type);
     pack_pair(packer, "state", store.state);
     pack_said(packer, "error", store.error);
     pack_text(packer, "lease_mode", store.lease_mode);
+    pack_said(packer, "warning", store.warning);
   }
 }
 

@@ -114,7 +114,10 @@ DynamoAnswer judge_dynamo_reply(const HttpReply& reply, const std::string& where
                   where + ": " + reply.error);
   auto body = read_dynamo_body(reply.body);
   if (reply.status == 200 && body.ok() && body->error_type.empty())
-    return {.kind = Kind::done, .item = std::move(body->item), .error = {}};
+    return {.kind = Kind::done,
+            .item = std::move(body->item),
+            .error = {},
+            .other_regions = std::move(body->other_regions)};
   // Only the service itself can say that nothing was applied, and it does so with a type.
   if (is_client_error(reply.status) && body.ok() && !body->error_type.empty())
     return judge_error(reply, *body, where, credentials);
@@ -134,41 +137,56 @@ std::optional<AwsRefusal> refusal_of_credentials(const HttpReply& reply) {
   return known == nullptr ? std::nullopt : known->credentials;
 }
 
-std::string DynamoClient::place_of(const DynamoKey& key) const {
+std::string DynamoClient::place_of_table(const std::string& table) const {
   const std::string host = target_.endpoint.substr(target_.endpoint.find("://") + 3);
-  return fmt::format("DynamoDB at {}, table {}, item {{{}: \"{}\"}}", host, key.table,
-                     key.key_field, key.key);
+  return fmt::format("DynamoDB at {}, table {}", host, table);
+}
+
+std::string DynamoClient::place_of(const DynamoKey& key) const {
+  return fmt::format("{}, item {{{}: \"{}\"}}", place_of_table(key.table), key.key_field, key.key);
 }
 
 void DynamoClient::read(const DynamoKey& key, Done done) {
-  send("GetItem", read_body(key), place_of(key), std::move(done));
+  const std::string where = place_of(key);
+  if (target_.unsafe_global_table) return send({"GetItem", read_body(key), where}, std::move(done));
+  send({"GetItem", read_body(key), where}, [where, done = std::move(done)](DynamoAnswer read) {
+    if (read.item && is_of_global_table(*read.item))
+      return done(answer(DynamoAnswer::Kind::refused, ErrorCode::STORE_REFUSED,
+                         where +
+                             ": its attributes aws:rep:... are those of a global table (version "
+                             "2017.11.29)" +
+                             kGlobalTable));
+    done(std::move(read));
+  });
+}
+
+void DynamoClient::describe(const std::string& table, Done done) {
+  send({"DescribeTable", describe_body(table), place_of_table(table), true}, std::move(done));
 }
 
 void DynamoClient::update(const DynamoUpdate& update, Done done) {
-  send("UpdateItem", update.body(), place_of(update.key()), std::move(done));
+  send({"UpdateItem", update.body(), place_of(update.key())}, std::move(done));
 }
 
-void DynamoClient::send(const char* operation, std::string body, const std::string& where,
-                        Done done) {
+void DynamoClient::send(Request request, Done done) {
   ASSERT(done);
   // Who asks holds the client until `done` was called, so it is there.
-  credentials_.get([this, operation, body = std::move(body), where,
+  credentials_.get([this, request = std::move(request),
                     done = std::move(done)](const AwsProvider::Given& given) {
-    if (given.ok()) return sign_and_send(operation, body, where, done, *given);
-    later([done, status = given.status(), where] {
+    if (given.ok()) return sign_and_send(request, done, *given);
+    later([done, status = given.status(), where = request.where] {
       done(answer(DynamoAnswer::Kind::refused, status.code(), where + ": " + status.text()));
     });
   });
 }
 
-void DynamoClient::sign_and_send(const char* operation, std::string body, const std::string& where,
-                                 Done done,
+void DynamoClient::sign_and_send(const Request& asked, Done done,
                                  const std::shared_ptr<const AwsCredentials>& credentials) {
   AwsRequest to_sign;
   to_sign.headers = {{"Host", target_.endpoint.substr(target_.endpoint.find("://") + 3)},
                      {"Content-Type", "application/x-amz-json-1.0"},
-                     {"X-Amz-Target", std::string("DynamoDB_20120810.") + operation}};
-  to_sign.body = std::move(body);
+                     {"X-Amz-Target", std::string("DynamoDB_20120810.") + asked.operation}};
+  to_sign.body = asked.body;
   const auto signature =
       sign_aws_request(to_sign, *credentials, target_.region, "dynamodb", clock_.wall_ms());
   HttpRequest request;
@@ -177,16 +195,18 @@ void DynamoClient::sign_and_send(const char* operation, std::string body, const 
     for (const auto& [name, value] : *list) request.headers.push_back(name + ": " + value);
   request.body = std::move(to_sign.body);
   request.timeout_ms = target_.timeout_ms;
-  http_.send(std::move(request), [&provider = credentials_, credentials, where,
-                                  done = std::move(done)](const HttpReply& reply) {
-    DynamoAnswer judged = judge_dynamo_reply(reply, where, *credentials);
-    // With others it may be granted, so waiting requests keep waiting.
-    const std::optional<AwsRefusal> refusal = refusal_of_credentials(reply);
-    if (refusal && provider.refused(*credentials, *refusal))
-      judged.error = {ErrorCode::UNAVAILABLE,
-                      judged.error.text() + "; the daemon searches for others"};
-    done(std::move(judged));
-  });
+  http_.send(std::move(request),
+             [&provider = credentials_, credentials, where = asked.where,
+              may_be_denied = asked.may_be_denied, done = std::move(done)](const HttpReply& reply) {
+               DynamoAnswer judged = judge_dynamo_reply(reply, where, *credentials);
+               // With others it may be granted, so waiting requests keep waiting.
+               const std::optional<AwsRefusal> refusal = refusal_of_credentials(reply);
+               judged.denied = may_be_denied && refusal == AwsRefusal::rights;
+               if (refusal && !judged.denied && provider.refused(*credentials, *refusal))
+                 judged.error = {ErrorCode::UNAVAILABLE,
+                                 judged.error.text() + "; the daemon searches for others"};
+               done(std::move(judged));
+             });
 }
 
 }  // namespace seqd

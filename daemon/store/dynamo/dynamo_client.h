@@ -24,6 +24,7 @@ struct DynamoTarget {
   std::string endpoint;  // "https://dynamodb.eu-central-1.amazonaws.com", without a path
   std::string region;
   std::int64_t timeout_ms = 10'000;  // of one request
+  bool unsafe_global_table = false;  // items that two regions may write are taken, too
 };
 
 // done: applied, or read; `item` is what was read or changed, none where there is no item.
@@ -34,7 +35,14 @@ struct DynamoAnswer {
   Kind kind = Kind::unknown;
   std::optional<DynamoItem> item;
   Status error;
+  std::string other_regions = {};  // see DynamoBody
+  bool denied = false;             // of describe(): the right is not there
 };
+
+// Why a global table is refused, and what to do.
+inline constexpr char kGlobalTable[] =
+    ", where the last writer wins, so two regions would lease the same IDs; use a table of one "
+    "region, or set unsafe_global_table = true if all hosts use this region";
 
 class DynamoClient {
  public:
@@ -48,18 +56,30 @@ class DynamoClient {
         target_(std::move(target)),
         credentials_(credentials) {}
 
+  // STORE_REFUSED: the item is one of a global table.
   void read(const DynamoKey& key, Done done);
+  // Of the whole table. Needs a right of its own; that it is missing says nothing of the
+  // credentials.
+  void describe(const std::string& table, Done done);
   void update(const DynamoUpdate& update, Done done);
 
   // Host, table and item, for people.
   std::string place_of(const DynamoKey& key) const;
+  std::string place_of_table(const std::string& table) const;
+  bool takes_global_tables() const { return target_.unsafe_global_table; }
   std::int64_t wall_ms() const { return clock_.wall_ms(); }
   // Runs on the loop, after the present call has returned.
   void later(std::function<void()> call) { timers_.schedule(0, std::move(call)); }
 
  private:
-  void send(const char* operation, std::string body, const std::string& where, Done done);
-  void sign_and_send(const char* operation, std::string body, const std::string& where, Done done,
+  struct Request {
+    const char* operation;
+    std::string body;
+    std::string where;
+    bool may_be_denied = false;
+  };
+  void send(Request request, Done done);
+  void sign_and_send(const Request& asked, Done done,
                      const std::shared_ptr<const AwsCredentials>& credentials);
 
   HttpClient& http_;

@@ -16,6 +16,7 @@ struct DynamoStoreOptions {
   std::string instances_key = "instance";
   std::int64_t timeout_ms = 10'000;
   bool plain = false;  // lease_mode
+  bool unsafe_global_table = false;
 };
 
 // Why a store cannot be opened with them; OK when it can.

@@ -38,9 +38,11 @@ Result<std::unique_ptr<DynamoStore>> DynamoStore::open(HttpClient& http, Timers&
                                                        const DynamoStoreOptions& options,
                                                        AwsProvider& credentials) {
   if (Status status = check_dynamo_options(options); !status.ok()) return status;
-  auto client = std::make_shared<DynamoClient>(
-      http, timers, clock, DynamoTarget{endpoint_of(options), options.region, options.timeout_ms},
-      credentials);
+  auto client =
+      std::make_shared<DynamoClient>(http, timers, clock,
+                                     DynamoTarget{endpoint_of(options), options.region,
+                                                  options.timeout_ms, options.unsafe_global_table},
+                                     credentials);
   return std::unique_ptr<DynamoStore>(new DynamoStore(std::move(client), options));
 }
 
@@ -59,9 +61,12 @@ std::string DynamoStore::where(const CounterBinding& binding) const {
 
 void DynamoStore::identify(const Token& candidate, std::function<void(Result<Token>)> done) {
   const DynamoKey key = instance_key(instances_, "");
-  run_plan<Result<Token>>(
-      client_, std::make_shared<DynamoIdentity>(instances_, candidate, client_->place_of(key)),
-      std::move(done));
+  auto plan = std::make_shared<DynamoIdentity>(instances_, candidate, client_->place_of(key));
+  tables_.check(instances_.table,
+                [client = client_, plan, done = std::move(done)](const Status& table) {
+                  if (!table.ok()) return done(table);
+                  run_plan<Result<Token>>(client, plan, done);
+                });
 }
 
 void DynamoStore::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
@@ -96,15 +101,19 @@ void DynamoStore::lease(const LeaseRequest& request, std::function<void(LeaseOut
   // Before it, too, where what was granted could not be looked up when the comparison behind it
   // fails.
   const std::int64_t compared_first = marked == LeaseTrace::plain ? request.heartbeat : 0;
-  compare_heartbeat(client_, instances_, request.instance, compared_first,
-                    [client = client_, plan, granted_by_current = std::move(granted_by_current),
-                     done](const Status& error, bool restored) {
-                      if (error.ok())
-                        return run_plan<LeaseOutcome>(client, plan, granted_by_current);
-                      LeaseOutcome not_sent = refused(error);
-                      not_sent.restored = restored;
-                      done(std::move(not_sent));
-                    });
+  tables_.check(request.binding.collection, [client = client_, instances = instances_, request,
+                                             compared_first, plan, granted_by_current,
+                                             done](const Status& table) {
+    if (!table.ok()) return done(refused(table));
+    compare_heartbeat(client, instances, request.instance, compared_first,
+                      [client, plan, granted_by_current, done](const Status& error, bool restored) {
+                        if (error.ok())
+                          return run_plan<LeaseOutcome>(client, plan, granted_by_current);
+                        LeaseOutcome not_sent = refused(error);
+                        not_sent.restored = restored;
+                        done(std::move(not_sent));
+                      });
+  });
 }
 
 void DynamoStore::beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) {

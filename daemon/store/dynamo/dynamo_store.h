@@ -15,6 +15,7 @@
 #include "daemon/store/dynamo/dynamo_instances.h"
 #include "daemon/store/dynamo/dynamo_options.h"
 #include "daemon/store/dynamo/dynamo_records.h"
+#include "daemon/store/dynamo/dynamo_tables.h"
 #include "daemon/store/unconfirmed_leases.h"
 
 namespace seqd {
@@ -61,6 +62,7 @@ class DynamoStore final : public LeaseStore {
         place_("dynamodb " + endpoint_of(options) + " " + options.region + " " +
                options.instances_table),
         plain_(options.plain),
+        tables_(client_),
         slots_(std::make_shared<DynamoLeaseSlots>()),
         unconfirmed_(std::make_shared<UnconfirmedLeases>()) {}
 
@@ -68,6 +70,7 @@ class DynamoStore final : public LeaseStore {
   const DynamoInstances instances_;
   const std::string place_;
   const bool plain_;
+  DynamoTables tables_;
   const std::shared_ptr<DynamoLeaseSlots> slots_;
   const std::shared_ptr<UnconfirmedLeases> unconfirmed_;
 };

@@ -72,6 +72,19 @@ std::string text_of(const Json& json, const char* name) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// Replicas that are written by consensus are no danger (multi-Region strong consistency).
+std::string other_regions(const Json& table) {
+  if (!table.is_object() || text_of(table, "MultiRegionConsistency") == "STRONG") return {};
+  const auto replicas = table.find("Replicas");
+  if (replicas == table.end() || !replicas->is_array()) return {};
+  std::string regions;
+  for (const Json& replica : *replicas) {
+    const std::string region = replica.is_object() ? text_of(replica, "RegionName") : "";
+    regions.append(regions.empty() ? "" : ", ").append(region.empty() ? "?" : region);
+  }
+  return regions;
+}
+
 void add(std::string& list, const char* between, const std::string& item) {
   if (!list.empty()) list += between;
   list += item;
@@ -105,6 +118,15 @@ std::optional<std::int64_t> dynamo_integer(const DynamoScalar& value) {
 
 std::string read_body(const DynamoKey& key) {
   return written({{"TableName", key.table}, {"Key", key_of(key)}, {"ConsistentRead", true}});
+}
+
+std::string describe_body(const std::string& table) {
+  return written({{"TableName", table}});
+}
+
+bool is_of_global_table(const DynamoItem& item) {
+  const auto found = item.lower_bound("aws:rep:");
+  return found != item.end() && found->first.starts_with("aws:rep:");
 }
 
 std::string DynamoUpdate::name(const std::string& name) {
@@ -214,6 +236,8 @@ Result<DynamoBody> read_dynamo_body(std::string_view text) {
     if (!body.item)
       return Status(ErrorCode::STORE_REFUSED, "the answer holds an attribute without a type");
   }
+  if (const auto table = json.find("Table"); table != json.end())
+    body.other_regions = other_regions(*table);
   return body;
 }
 

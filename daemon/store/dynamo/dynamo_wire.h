@@ -47,6 +47,9 @@ struct DynamoKey {
 
 // Of GetItem, strongly consistent.
 std::string read_body(const DynamoKey& key);
+std::string describe_body(const std::string& table);
+// Whether an item is one of a global table of version 2017.11.29.
+bool is_of_global_table(const DynamoItem& item);
 
 // Of UpdateItem: changes and conditions of one item, applied together or not at all. The answer
 // holds what was changed.
@@ -88,6 +91,8 @@ class DynamoUpdate {
 // The body of an answer: of a good one the item or what was changed; of a bad one what is wrong.
 struct DynamoBody {
   std::optional<DynamoItem> item;
+  // Of a table: the regions that have it, too, and may write to it without asking this one.
+  std::string other_regions;
   std::string error_type;  // "ThrottlingException"; empty: none
   std::string message;
 };

@@ -1,0 +1,103 @@
+// Tables that another region writes, too: what DynamoDB says of them, before the real DynamoDB
+// Local, which has none.
+#include "daemon/store/dynamo/dynamo_tables.h"
+
+#include "tests/adapters/dynamo/dynamo_faults.h"
+
+namespace seqd {
+namespace {
+
+using namespace testing;
+
+constexpr char kDescribe[] = "DescribeTable";
+
+std::string described(const std::string& more) {
+  return R"({"Table": {"TableName": "counters", "TableStatus": "ACTIVE")" + more + "}}";
+}
+
+const std::string kGlobal = described(
+    R"(, "GlobalTableVersion": "2019.11.21", "Replicas": [{"RegionName": "eu-west-1",
+        "ReplicaStatus": "ACTIVE"}, {"RegionName": "us-east-2"}])");
+
+TEST_CASE("DynamoTables: nothing is leased from a global table, until it is none", "[dynamo]") {
+  DynamoFaults faults;
+  auto store = faults.open();
+  auto request = slot_request();
+  claim(*store, request);
+  const int before = faults.proxy.seen(kDescribe);
+  faults.proxy.plan(kDescribe, {says(200, kGlobal)});
+  const LeaseOutcome refused = store->lease(request);
+  require_refused(refused, ErrorCode::STORE_REFUSED);
+  CHECK(refused.error.text().find("replicas in eu-west-1, us-east-2") != std::string::npos);
+  CHECK(refused.error.text().find("unsafe_global_table") != std::string::npos);
+  CHECK(faults.server.number("orders") == -1);
+  require_granted(store->lease(request), 1, 11);
+  request.token = random_token(LeaseTrace::slot);
+  request.high_water = 11;
+  require_granted(store->lease(request), 11, 21);
+  CHECK(faults.proxy.seen(kDescribe) == before + 2);
+}
+
+TEST_CASE("DynamoTables: an instances table that is global is refused before the claim",
+          "[dynamo]") {
+  DynamoFaults faults;
+  auto store = faults.open();
+  faults.proxy.plan(kDescribe, {says(200, kGlobal)});
+  CHECK(store->identify(random_token()).status().code() == ErrorCode::STORE_REFUSED);
+  CHECK(store->identify(random_token()).ok());
+}
+
+TEST_CASE("DynamoTables: what says nothing against a table is no reason to refuse it", "[dynamo]") {
+  DynamoFaults faults;
+  auto store = faults.open();
+  const auto request = slot_request();
+  claim(*store, request);
+  const HttpFault answer = GENERATE_COPY(
+      says(400, dynamo_error("AccessDeniedException", "not authorized to DescribeTable")),
+      says(400, dynamo_error("UnknownOperationException", "")),
+      says(503, dynamo_error("ServiceUnavailable", "")),
+      says(200, described(R"(, "Replicas": [])")), says(200, described(R"(, "Replicas": {})")),
+      says(200, R"({"Table": []})"), says(200, R"({"Table": null})"),
+      says(200, described(R"(, "MultiRegionConsistency": "STRONG",
+                             "Replicas": [{"RegionName": "eu-west-1"}])")));
+  INFO(answer.body);
+  faults.proxy.plan(kDescribe, {answer});
+  require_granted(store->lease(request), 1, 11);
+}
+
+TEST_CASE("DynamoTables: a right that is missing is not asked for again", "[dynamo]") {
+  DynamoFaults faults;
+  auto store = faults.open();
+  auto request = slot_request();
+  claim(*store, request);
+  faults.proxy.plan(kDescribe, {says(400, dynamo_error("AccessDeniedException", "no"))});
+  const int before = faults.proxy.seen(kDescribe);
+  require_granted(store->lease(request), 1, 11);
+  request.token = random_token(LeaseTrace::slot);
+  request.high_water = 11;
+  require_granted(store->lease(request), 11, 21);
+  CHECK(faults.proxy.seen(kDescribe) == before + 1);
+}
+
+TEST_CASE("DynamoTables: an item of a global table of 2017 is refused, unless that is allowed",
+          "[dynamo]") {
+  DynamoFaults faults;
+  faults.options.unsafe_global_table = GENERATE(false, true);
+  auto store = faults.open();
+  auto request = slot_request();
+  claim(*store, request);
+  request.binding.meaning = Meaning::last;
+  faults.server.put("orders", R"({"seq": {"N": "41"}, "aws:rep:deleting": {"BOOL": false},
+      "aws:rep:updateregion": {"S": "us-east-1"}, "aws:rep:updatetime": {"N": "1"}})");
+  if (faults.options.unsafe_global_table) {
+    faults.proxy.plan(kDescribe, {says(200, kGlobal)});
+    return require_granted(store->lease(request), 42, 52);
+  }
+  const LeaseOutcome refused = store->lease(request);
+  require_refused(refused, ErrorCode::STORE_REFUSED);
+  CHECK(refused.error.text().find("2017.11.29") != std::string::npos);
+  CHECK(faults.server.number("orders") == 41);
+}
+
+}  // namespace
+}  // namespace seqd
