@@ -98,7 +98,7 @@ class Drill:
         doctor = self.daemon.seqctl("doctor", expect=None).stdout
         assert re.search(r"(?m)^ok +sequences +3 in use, all of them can issue IDs$", doctor)
         assert re.search(r"(?m)^ok +store +mongo \(mongodb\) is ready$", doctor)
-        assert "stopped" not in self.status_line() and "; store mongo ready" in self.line
+        expect_soon("the status line", lambda: "stopped" not in self.status_line() and "; store mongo ready" in self.line)  # it has a tick
         self.look(False)
         now = self.samples[-1]
         assert now[("seqd_stopped_sequences",)] == 0 and now[("seqd_store_up", "store=mongo")] == 1
