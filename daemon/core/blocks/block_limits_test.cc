@@ -159,6 +159,7 @@ TEST_CASE("PagesAreBoundedAndOneUserGetsAShare") {
   CHECK(f.blocks().open_page(5'000, Blocks::kUser + 1).ok());
   f.blocks().end_client(1'001);
   f.blocks().end_client(5'000);
+  f.world.turn();
   CHECK(f.blocks().open_page(5'000, Blocks::kUser).ok());
 }
 

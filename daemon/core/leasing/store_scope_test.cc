@@ -159,7 +159,9 @@ TEST_CASE("KillAfterOwningNeedsNoStore", "[store_scope]") {
   used.world.restart();
   REQUIRE(owned(used.world));
   static_cast<void>(used.world.next("orders"));
+  used.world.turn();
   used.world.advance(2'000);  // for a floor
+  used.world.turn();
   used.world.flush();
   used.world.turn();
   REQUIRE(used.world.answers.sent.back().runs.front().first == 2);

@@ -197,7 +197,8 @@ void Sequence::pump() {
   touched_ = false;
   flush_issues();
   // What is in blocks is issued without a request to this daemon.
-  const bool issues = !waiters_.empty() || replenisher_.wants() || out_ > 0;
+  const bool issues =
+      !waiters_.empty() || replenisher_.wants() || out_ > 0 || waiters_.short_of() > 0;
   if (issues && gate_.state() == SequenceGate::State::looking) context_.table.look(id_);
   if (gate_.withdrawing()) withdraw();
   if (!waiters_.empty()) {

@@ -18,12 +18,17 @@ void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
 void Sequence::end_period() {
   constexpr std::int64_t kLongestMs = 30'000;  // for a lease or return that is under way
   end_blocks();
-  replenisher_.want_nothing();
+  want_nothing();
   // Parked IDs of this period would never be leased.
   const Reuse reuse = settings_->reuse == Reuse::tail ? Reuse::tail : Reuse::never;
   drain_.begin(
       reuse, context_.core.clock.monotonic_ms() + kLongestMs, [](const DrainReport&) {},
       GapCause::period_end);
+}
+
+void Sequence::want_nothing() {
+  replenisher_.want_nothing();
+  waiters_.enough();
 }
 
 ReturnRequest Sequence::return_request() const {

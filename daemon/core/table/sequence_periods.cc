@@ -295,8 +295,9 @@ void SequenceTable::look_on() {
     looked_at_ = at->first;
     Sequence& sequence = this->at(at->second);
     ++at;
-    if (leaves_with_its_period(sequence) && is_over(sequence, wall_s(context_)) &&
-        sequence.scope().check_claimed().ok()) {
+    const bool over = is_over(sequence, wall_s(context_));
+    if (over) sequence.want_nothing();
+    if (over && leaves_with_its_period(sequence) && sequence.scope().check_claimed().ok()) {
       if (is_configured(sequence)) {
         sequence.end_period();
       } else {

@@ -30,9 +30,10 @@ void Client::ask_page() {
   send(out);
 }
 
-// Where there is none, another connection tells one.
+// Where there is none, another connection tells one. One that closes has lost its identity to
+// another user in the same turn, and the page with it.
 void Client::page_left(const Connection& connection, bool good) {
-  if (good && !connection.orphaned && connection.session != nullptr)
+  if (good && !connection.orphaned && connection.session != nullptr && !connection.session->closing)
     blocks_.told(connection.number, connection.session->client);
 }
 
