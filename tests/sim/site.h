@@ -49,9 +49,6 @@ class Site {
   }
   // How the daemon answers for that sequence, as a number: another one where it may differ.
   std::size_t meaning(std::size_t sequence) const { return meanings_.at(sequence); }
-  bool serves_configured(std::size_t sequence) const {
-    return process_ != nullptr && process_->serves_configured(kSequenceNames[sequence]);
-  }
   // Null in a world without periods.
   const PeriodRule* period_rule() const;
   // The period that this machine's clock shows, as a sequence.

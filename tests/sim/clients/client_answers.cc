@@ -161,8 +161,6 @@ void Client::check_error(std::uint32_t number, const Request& request,
                            std::string(error_name(code)) + " (" + std::string(error.text) + ")";
   if (code == ErrorCode::BAD_REQUEST || code == ErrorCode::INTERNAL || code == ErrorCode::NO_METHOD)
     violation(what);
-  if (code == ErrorCode::NO_SEQUENCE && site_.serves_configured(request.sequence))
-    violation(what + ", and its table is loaded");
   const bool of_the_format = code == ErrorCode::SEQ_CHANGED || code == ErrorCode::CONFIG;
   if (of_the_format && identity_ && request.sends == 1 &&
       site_.mirror().has_issued(*identity_, number))
@@ -209,8 +207,11 @@ void Client::error_left(std::uint32_t number, const Connection& connection,
   if (code == ErrorCode::SEQ_CHANGED && request.text) stage_.count(Kind::text_refused);
   const auto promise = promised_.find(number);
   if (promise == promised_.end() || !promise->second.binding) return;
-  // Where the configuration is another one it may not be known any more what was answered.
-  if (promise->second.meaning == site_.meaning(request.sequence)) {
+  // Where the configuration is another one it may not be known any more what was answered. Nor is
+  // it of a text where the daemon applies a part of a reload only: it then writes in the former
+  // form.
+  const bool former_text = request.text && code == ErrorCode::SEQ_CHANGED;
+  if (promise->second.meaning == site_.meaning(request.sequence) && !former_text) {
     violation("request " + std::to_string(number) + " had IDs, and its repeat has an error: " +
               std::string(error_name(code)) + ", " + std::string(error.text));
   }
