@@ -75,6 +75,8 @@ def counted(path: Path) -> int:
 def running(prefix: Optional[Callable[[Path], list]] = None, plenty: bool = False) -> Iterator[Tuple[Path, harness.Daemon]]:
     directory = Path(tempfile.mkdtemp(prefix="callgrind-", dir=OUTPUT))
     options = {"sequences": {"*": {"lease_min": 100_000}}} if plenty else {}
+    # One user may have three quarters of three quarters of these.
+    options["limits"] = {"max_sequences": 20_000}
     daemon = harness.Daemon(directory, prefix=prefix(directory) if prefix else [], **options)
     try:
         daemon.spawn().wait_ready(60)

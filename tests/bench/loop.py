@@ -90,7 +90,7 @@ class Bench:
     def __init__(self, directory: Path):
         self.directory, self.socket = directory, directory / "seqd.sock"
         self.config = directory / "seqd.toml"
-        room = SEQUENCES * 3 // 2  # a quarter is kept for sequences with a table of their own
+        room = SEQUENCES * 2  # a quarter is kept for sequences with a table of their own, and a quarter of the rest for other users
         log_kib = max(16 * 1024, room + 4096)
         self.config.write_text(f'''
 [daemon]

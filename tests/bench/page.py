@@ -6,6 +6,7 @@
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Dict, List
@@ -200,6 +201,12 @@ def made_of(text: str, tails_text: str) -> Dict[str, str]:
     return {PAGE: text_of_page, f"{FOLDER}/{FIGURES}": text, f"{FOLDER}/{TAILS}": tails_text, **{f"{FOLDER}/{name}": content for name, content in pictures.items()}}
 
 
+def named_alike(content: str) -> str:
+    """The last digit of a coordinate depends on the processor, and with it the names of clip paths, which are digests."""
+    content = re.sub(r"\bp[0-9a-f]{10}\b", "clip", content)
+    return re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.2f}", content)
+
+
 def check() -> int:
     folder = DOCUMENTS / FOLDER
     for name in (FIGURES, TAILS):
@@ -208,7 +215,7 @@ def check() -> int:
     made = made_of(*((folder / name).read_text(encoding="ascii") for name in (FIGURES, TAILS)))
     there = {f"{FOLDER}/{path.name}" for path in folder.iterdir()} | {PAGE}
     wrong = [name for name in sorted(there | made.keys())
-             if name not in made or name not in there or made[name] != (DOCUMENTS / name).read_text(encoding="utf-8")]
+             if name not in made or name not in there or named_alike(made[name]) != named_alike((DOCUMENTS / name).read_text(encoding="utf-8"))]
     for name in wrong:
         print(f"daemon/doc/{name} is not what tests/bench/page.py makes of the figures: {AGAIN}")
     print(f"figures: {len(wrong)} complaints" if wrong else "figures: good")

@@ -5,7 +5,8 @@
 // link: protocol protocol/* daemon/base daemon/base/* daemon/core daemon/core/*
 // link: daemon/store/dynamo/*.cc
 // link: daemon/store/dynamo/credentials
-// link: daemon/store/counter_value.cc daemon/store/lease_trace.cc daemon/store/unconfirmed_leases.cc
+// link: daemon/store/counter_value.cc daemon/store/lease_trace.cc
+// link: daemon/store/unconfirmed_leases.cc
 // libs: -lfmt -lcrypto
 // seeds: tests/fuzz/dynamo_seeds.py
 #include <algorithm>

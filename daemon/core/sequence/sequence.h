@@ -80,7 +80,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void looked(bool over);  // over: its floor need not be waited for; else the store does not answer
   void drain(std::int64_t deadline_ms, Drain::Done done);  // see Drain::begin(); requests wait
   void end_period(), want_nothing();  // it is over: what is available is a gap; none is leased
-  void refuse(const Status& why);           // not usable as configured: requests fail with `why`
+  void refuse(const Status& why);     // not usable as configured: requests fail with `why`
   void refuse_requests(const Status& why);  // see SequenceTable
   void apply_settings(std::shared_ptr<const SequenceSettings> settings, const std::string& key);
   void begin_stop(const Status& why);  // the daemon ends: waiters fail, no lease is begun
