@@ -76,7 +76,7 @@ def running(prefix: Optional[Callable[[Path], list]] = None, plenty: bool = Fals
     directory = Path(tempfile.mkdtemp(prefix="callgrind-", dir=OUTPUT))
     options = {"sequences": {"*": {"lease_min": 100_000}}} if plenty else {}
     # One user may have three quarters of three quarters of these.
-    options["limits"] = {"max_sequences": 20_000}
+    options |= {"limits": {"max_sequences": 20_000}, "daemon": {"state_log_size": "24MiB"}}
     daemon = harness.Daemon(directory, prefix=prefix(directory) if prefix else [], **options)
     try:
         daemon.spawn().wait_ready(60)

@@ -180,7 +180,7 @@ def test_TopOnNoTerminalPrintsOneTable(daemon):
 
 @pytest.mark.limit(180)
 def test_TopFindsTheBusyOneOfTenThousandSequences(make_daemon, watching):
-    daemon = make_daemon(limits={"max_sequences": 20_000}).start()
+    daemon = make_daemon(daemon={"state_log_size": "24MiB"}, limits={"max_sequences": 20_000}).start()
     with daemon.connect(60) as client:
         names = [f"s{number:05}" for number in range(10_000)]
         for begin in range(0, len(names), 1_000):
