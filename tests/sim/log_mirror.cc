@@ -162,8 +162,7 @@ void LogMirror::enter(const LogEntry& entry) {
   }
 }
 
-// Where counters are put back the floors are, too. That nothing is issued below one is not checked:
-// a store that is slow or fails is not waited for.
+// Where counters are put back the floors are, too.
 void LogMirror::check_floor(const Issued& issue) const {
   if (stage_.profile.spoils_counters()) return;
   const DefineSequence& definition = image_.sequences.at(issue.sequence).definition;
@@ -172,6 +171,10 @@ void LogMirror::check_floor(const Issued& issue) const {
   const std::int64_t floor = stage_.floors.before(key, started_ms_);
   if (floor == 0) return;
   stage_.count(Kind::floor_known);
+  if (issue.begin < floor)
+    violation(std::to_string(issue.begin) + " of \"" + definition.name +
+              "\" is issued below the floor, " + std::to_string(floor) +
+              ", that was there before the start");
 }
 
 void LogMirror::enter(const Issued& issue) {

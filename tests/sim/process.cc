@@ -233,14 +233,20 @@ void Process::load_settings() {
   settings_ = reloaded(settings_, place_.settings.written(), [this](const std::string& name) {
     return table_->any_period_of(name) != 0;
   });
+  not_applied_.clear();
   const SequenceTable::Limits limits = table_limits(place_.settings.daemon(), log_size_);
   for (const std::string& name : table_->apply_settings(limits)) {
+    not_applied_.insert(std::string(base_of(name)));
     // One without a table until now may have come back as another.
     const bool is_kept = before.contains(std::string(base_of(name))) && is_configured(name);
     if (is_kept && table_->at(table_->find(name)).stopped().ok())
       stage_.history.violation("a setting of " + name + " was not applied that may be changed");
   }
   request_turn();
+}
+
+bool Process::serves_configured(const std::string& name) const {
+  return is_configured(name) && !not_applied_.contains(name);
 }
 
 // --- the turn

@@ -83,6 +83,8 @@ class Process final : public LinkOwner,
   // The settings have changed.
   void load_settings();
   const ConfiguredSequences& settings() const { return settings_; }  // that it has loaded
+  // It has loaded a table for that sequence, and did not say that a restart is needed.
+  bool serves_configured(const std::string& name) const;
   void take_out_of_service();
   // Then the directory goes when it has finished.
   bool is_decommissioned() const { return decommissioned_; }
@@ -183,6 +185,7 @@ class Process final : public LinkOwner,
   Stage& stage_;
   ConfiguredSequences settings_;
   Excuses excuses_;
+  std::set<std::string> not_applied_;                // by the last reload
   std::map<std::string, std::int64_t> advanced_ms_;  // when a sequence was
   const std::uint64_t log_size_;
   std::unique_ptr<Directory> state_directory_;

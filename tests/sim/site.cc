@@ -192,8 +192,12 @@ void Site::configure_otherwise(bool loads) {
 void Site::load_settings() {
   if (process_ == nullptr) return;
   const std::int64_t number = process_->number();
-  run(number, [this] { process_->load_settings(); });
-  if (process_ != nullptr && process_->number() == number) note_meanings(process_->settings());
+  // Noted before a reply can leave that was made under them.
+  run(number, [this] {
+    process_->load_settings();
+    note_meanings(process_->settings());
+    loaded_ms_ = stage_.time.monotonic_ms();
+  });
 }
 
 // A sequence whose table is gone goes on as it was, until it is started again.

@@ -49,6 +49,10 @@ class Site {
   }
   // How the daemon answers for that sequence, as a number: another one where it may differ.
   std::size_t meaning(std::size_t sequence) const { return meanings_.at(sequence); }
+  std::int64_t loaded_ms() const { return loaded_ms_; }  // when a configuration was loaded last
+  bool serves_configured(std::size_t sequence) const {
+    return process_ != nullptr && process_->serves_configured(kSequenceNames[sequence]);
+  }
   // Null in a world without periods.
   const PeriodRule* period_rule() const;
   // The period that this machine's clock shows, as a sequence.
@@ -138,6 +142,7 @@ class Site {
   const ConfiguredSequences& home_;
   SiteSettings settings_;
   std::array<std::size_t, kSequences + 1> meanings_{};
+  std::int64_t loaded_ms_ = 0;
   std::map<std::string, std::size_t> known_meanings_;
   const std::vector<Database*>& databases_;
   const std::string state_path_;

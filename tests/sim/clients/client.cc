@@ -149,6 +149,7 @@ void Client::repeat_answered() {
 void Client::send_request(std::uint32_t number, Request& request) {
   request.sent_ms = stage_.time.monotonic_ms();
   ++request.sends;
+  request.sent_on = connection_->number;
   protocol::Buffer out;
   const char* name = Site::kSequenceNames[request.sequence];
   if (request.is_block) {

@@ -55,6 +55,7 @@ class Client final : public ConnectionUser {
     std::int64_t asked_ms = 0;  // when it was sent first
     std::string asked_in;       // the period that the clock showed then, of one with periods
     std::int64_t sends = 0;
+    std::uint64_t sent_on = 0;      // the connection on which it was sent last
     std::uint64_t answered_on = 0;  // the connection on which an answer has left
   };
   struct Promise {

@@ -161,6 +161,10 @@ void Client::check_error(std::uint32_t number, const Request& request,
                            std::string(error_name(code)) + " (" + std::string(error.text) + ")";
   if (code == ErrorCode::BAD_REQUEST || code == ErrorCode::INTERNAL || code == ErrorCode::NO_METHOD)
     violation(what);
+  // What was sent before may have been refused before.
+  const bool sent_behind = request.sent_ms > site_.loaded_ms();
+  if (code == ErrorCode::NO_SEQUENCE && sent_behind && site_.serves_configured(request.sequence))
+    violation(what + ", and its table is loaded");
   const bool of_the_format = code == ErrorCode::SEQ_CHANGED || code == ErrorCode::CONFIG;
   if (of_the_format && identity_ && request.sends == 1 &&
       site_.mirror().has_issued(*identity_, number))
@@ -207,11 +211,10 @@ void Client::error_left(std::uint32_t number, const Connection& connection,
   if (code == ErrorCode::SEQ_CHANGED && request.text) stage_.count(Kind::text_refused);
   const auto promise = promised_.find(number);
   if (promise == promised_.end() || !promise->second.binding) return;
-  // Where the configuration is another one it may not be known any more what was answered. Nor is
-  // it of a text where the daemon applies a part of a reload only: it then writes in the former
-  // form.
-  const bool former_text = request.text && code == ErrorCode::SEQ_CHANGED;
-  if (promise->second.meaning == site_.meaning(request.sequence) && !former_text) {
+  // One of an earlier connection was made before the request was repeated, and left later.
+  if (request.sent_on != connection.number) return;
+  // Where the configuration is another one it may not be known any more what was answered.
+  if (promise->second.meaning == site_.meaning(request.sequence)) {
     violation("request " + std::to_string(number) + " had IDs, and its repeat has an error: " +
               std::string(error_name(code)) + ", " + std::string(error.text));
   }

@@ -30,8 +30,8 @@ void Client::ask_page() {
   send(out);
 }
 
-// Where there is none, another connection tells one. One that closes has lost its identity to
-// another user in the same turn, and the page with it.
+// Where there is none, another connection tells one. A connection that closes has lost its identity
+// to another user, and with it the page.
 void Client::page_left(const Connection& connection, bool good) {
   if (good && !connection.orphaned && connection.session != nullptr && !connection.session->closing)
     blocks_.told(connection.number, connection.session->client);

@@ -26,6 +26,9 @@ void Thief::connect() {
   connection_ = std::move(connection);
   protocol::Buffer out;
   protocol::append_hello(out, kHello, {identity, {}});
+  // In the turn in which the blocks of the other one end, or in a later one.
+  asked_ = stage_.random.below(2) == 0;
+  if (asked_) protocol::append_call(out, kPage, "page");
   connection_->arrived.append(out.data(), out.size());
   site_.receive(connection_);
 }
@@ -42,8 +45,10 @@ void Thief::ask_page() {
 
 void Thief::reply_left(Connection& connection, const protocol::Message& reply) {
   const bool good = !protocol::read_reply_error(reply.error);
-  if (reply.msgid == kHello && good && connection_.get() == &connection) return ask_page();
+  if (reply.msgid == kHello && good && !asked_ && connection_.get() == &connection)
+    return ask_page();
   if (reply.msgid != kPage || !good || connection.session == nullptr) return;
+  if (connection.session->closing) return;  // the page may be of the next one already
   const auto page = site_.pages().pages.find(connection.session->client);
   // The one whose it is may have come back meanwhile.
   if (page == site_.pages().pages.end() || page->second == nullptr) return;

@@ -41,6 +41,7 @@ class Thief final : public ConnectionUser {
   const Choose choose_;
   std::shared_ptr<Connection> connection_;
   std::int64_t process_ = 0;  // of the daemon that it looked at last
+  bool asked_ = false;        // for the page, together with its hello
 };
 
 }  // namespace seqd::sim
