@@ -3,7 +3,7 @@
 
 SEED ?= 1
 EVENTS ?= 100000000
-SIM_EVENTS ?= 10000000
+SIM_EVENTS ?= 30000000
 
 SIM := $(call objects,$(wildcard tests/sim/*.cc tests/sim/*/*.cc) $(addprefix tests/unit/,world.cc virtual_time.cc memory_log.cc \
   scripted_store.cc memory_disk.cc memory_pages.cc))
@@ -18,5 +18,5 @@ sim: $(BUILD)/sim ## simulate one world, SEED= (1); V=1 prints every event
 soak: $(BUILD)/sim ## simulate worlds nobody has seen until there were EVENTS= events
 	$(BUILD)/sim --events $(EVENTS) --from $$(( $$(date +%s) * 1000 ))
 
-test-sim: $(BUILD)/sim ## simulate SIM_EVENTS= (10,000,000) events, always the same
+test-sim: $(BUILD)/sim ## simulate SIM_EVENTS= (30,000,000) events, always the same
 	$(BUILD)/sim --events $(SIM_EVENTS)
