@@ -146,6 +146,16 @@ TimerId Process::schedule(std::int64_t delay_ms, std::function<void()> call) {
   }));
 }
 
+// As in the event loop, what a store answers is followed by the end of a turn.
+LinkOwner::Later Process::later() {
+  return [this, later = place_.later](std::int64_t delay_ms, std::function<void()> event) {
+    later(delay_ms, [this, event = std::move(event)] {
+      event();
+      request_turn();
+    });
+  };
+}
+
 void Process::submit(std::function<void()> job, std::function<void()> done) {
   std::int64_t delay_ms = stage_.random.between(0, 3);
   if (stage_.time.monotonic_ms() < place_.machine.slow_until_ms && !stage_.calm) {

@@ -105,7 +105,7 @@ class Process final : public LinkOwner,
   bool settled() const { return table_->settled(); }
 
   std::int64_t number() const override { return place_.number; }
-  Later later() override { return place_.later; }
+  Later later() override;
   bool intent_is_durable(const Token& token) const override {
     return place_.mirror.intent_is_durable(token);
   }

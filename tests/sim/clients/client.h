@@ -58,11 +58,12 @@ class Client final : public ConnectionUser {
     std::uint64_t sent_on = 0;      // the connection on which it was sent last
     std::uint64_t answered_on = 0;  // the connection on which an answer has left
   };
+  static constexpr std::size_t kUnknownMeaning = 0;
   struct Promise {
     Answer answer;
     Request request;
-    std::size_t meaning = 0;  // how the daemon answers, as it was then
-    bool binding = true;      // false: the daemon has lost its memory, and may give others
+    std::size_t meaning = kUnknownMeaning;  // how the daemon answers, as it was then
+    bool binding = true;  // false: the daemon has lost its memory, and may give others
   };
 
   void connect();
@@ -93,6 +94,7 @@ class Client final : public ConnectionUser {
   void check_period(const Request& request, const std::string& sequence) const;
   Answer read_answer(const Request& request, const protocol::Message& reply) const;
   void first_answer(const Request& request, const Answer& answer);
+  std::size_t meaning_of_answer(const Request& request) const;
   void ids_left(std::uint32_t number, const Request& request, const protocol::Message& reply);
   void check_waited(const Connection& connection, const Request& request,
                     const std::string& what) const;

@@ -124,12 +124,17 @@ void Client::check_period(const Request& request, const std::string& sequence) c
     violation("asked for in " + request.asked_in + ", and counted in " + sequence);
 }
 
+// The reply may have been made before the last load, where the request was sent before it.
+std::size_t Client::meaning_of_answer(const Request& request) const {
+  return request.sent_ms > site_.loaded_ms() ? site_.meaning(request.sequence) : kUnknownMeaning;
+}
+
 void Client::ids_left(std::uint32_t number, const Request& request,
                       const protocol::Message& reply) {
   Answer answer = read_answer(request, reply);
   stage_.count(Kind::answered_id);
   stage_.history.note("answered", site_.number(), answer.runs.front().first, number);
-  const std::size_t meaning = site_.meaning(request.sequence);
+  const std::size_t meaning = meaning_of_answer(request);
   const auto promise = promised_.find(number);
   if (promise != promised_.end() &&
       (promise->second.binding || promise->second.answer.runs == answer.runs)) {
@@ -137,7 +142,9 @@ void Client::ids_left(std::uint32_t number, const Request& request,
       violation("request " + std::to_string(number) + " is answered with other IDs than before");
     stage_.count(Kind::repeated);
     if (request.text) stage_.count(Kind::repeated_text);
-    if (promise->second.meaning != meaning) stage_.count(Kind::repeated_otherwise);
+    const bool both_known =
+        promise->second.meaning != kUnknownMeaning && meaning != kUnknownMeaning;
+    if (both_known && promise->second.meaning != meaning) stage_.count(Kind::repeated_otherwise);
     return;
   }
   first_answer(request, answer);
@@ -214,7 +221,8 @@ void Client::error_left(std::uint32_t number, const Connection& connection,
   // One of an earlier connection was made before the request was repeated, and left later.
   if (request.sent_on != connection.number) return;
   // Where the configuration is another one it may not be known any more what was answered.
-  if (promise->second.meaning == site_.meaning(request.sequence)) {
+  const std::size_t meaning = promise->second.meaning;
+  if (meaning != kUnknownMeaning && meaning == meaning_of_answer(request)) {
     violation("request " + std::to_string(number) + " had IDs, and its repeat has an error: " +
               std::string(error_name(code)) + ", " + std::string(error.text));
   }
