@@ -5,7 +5,7 @@ import unittest
 
 from figures import require, short, spread, times
 from losses import comparisons, losses
-from page import where_seqd_loses, wrapped
+from page import same_plot, where_seqd_loses, wrapped
 from plots import all_plots
 from rows import ROWS
 from verdicts import verdicts
@@ -20,6 +20,13 @@ def results(**behind) -> dict:
 
 
 class PageTest(unittest.TestCase):
+    def test_plots_are_the_same_but_for_what_differs_between_machines(self):
+        plot = '<path d="M 312.015937 9.72" clip-path="url(#pb6f9b80259)"/> 5 rounds'
+        self.assertTrue(same_plot(plot, plot))
+        self.assertTrue(same_plot(plot, plot.replace("312.015937", "312.015938").replace("pb6f9b80259", "p7edaa8f47d")))
+        for other in (plot.replace("312.015937", "312.015940"), plot.replace("5 rounds", "6 rounds"), plot.replace(" 9.72", ""), plot + " 1.5"):
+            self.assertFalse(same_plot(plot, other), other)
+
     def test_equal_sides_are_no_loss(self):
         self.assertEqual(losses(results()), [])
 
