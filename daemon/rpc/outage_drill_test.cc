@@ -155,7 +155,7 @@ TEST_CASE("OutageDrill: who failed is not ready until as many IDs are there", "[
   here.minute();
   here.store_is_away = true;
   while (!here.last_failed) here.second();
-  // Nobody asks any more: whoever sends requests elsewhere has read that this host is not ready.
+  // No requests arrive any more: they are sent elsewhere, since this host is not ready.
   here.asking = false;
   for (int at = 0; at < kMinutes + 2; ++at) {
     here.minute();

@@ -19,7 +19,8 @@ Status check_may_take(const MethodContext& context, const Peer& peer, std::strin
 Status check_may_take(const MethodContext& context, const Peer& peer, std::string_view name,
                       const AccessSettings* access);
 
-// What a sequence counts is for those who may take its IDs, and for administrators: OK, or DENIED.
+// Whether the caller may see what a sequence counts: users who may take its IDs, and
+// administrators. OK, or DENIED.
 Status check_may_know(const MethodContext& context, const Peer& peer, std::string_view name,
                       std::string_view method);
 bool may_know(const MethodContext& context, const Peer& peer, std::string_view name,

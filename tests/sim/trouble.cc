@@ -216,7 +216,7 @@ void TroubleMaker::spoil_counter() {
   stage_.after(stage_.random.between(500, 20'000), [&database, name] { database.repair(name); });
 }
 
-// Whoever repairs it tells the daemons, or some of them.
+// After the repair some of the daemons, or all, are advanced.
 void TroubleMaker::spoil_type() {
   Database& database = any_database();
   const char* const name = Site::kSequenceNames[stage_.random.below(Site::kSequences)];

@@ -61,7 +61,7 @@ void check_unit_properties(const std::string& shown, Findings& findings) {
            (again ? ", and was started again " + restarts + " times by systemd" : ""),
        failed || again ? "journalctl -x -u seqd shows why it ended"
        : steady        ? ""
-                       : "it starts or stops: ask again in a few seconds"});
+                       : "it is starting or stopping: repeat the check in a few seconds"});
 }
 
 void check_network(const std::string& shown, const std::string& host_network,

@@ -17,7 +17,7 @@ class ScopeOwner {
   // The ranges of this scope may be issued; and again when its store may be called, too, or answers
   // again after it was down: floors may have been raised meanwhile.
   virtual void scope_owned(ScopeId scope) = 0;
-  // Its store did not answer, as it did before: nobody waits for floors.
+  // Its store has stopped answering: requests must not wait for floors.
   virtual void scope_failed(ScopeId scope) = 0;
   // Whether a range, a lease or a return of this scope is open.
   virtual bool scope_holds(ScopeId scope) const = 0;

@@ -286,7 +286,7 @@ TEST_CASE("PeriodIsNotForgottenWhileADecommissionDrains", "[core][period]") {
   CHECK(here.report->sequences.size() == 3);
 }
 
-// Its unit was changed: nobody can configure it again beside the periods of today.
+// Its unit was changed, so it cannot be configured beside the periods of today.
 TEST_CASE("APeriodThatIsNotConfiguredAnyMoreDoesNotKeepTheInstance", "[core][period]") {
   Retiring here;
   SequenceSettings& daily = here.world.settings.add("tickets");

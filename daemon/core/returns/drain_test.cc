@@ -294,7 +294,7 @@ TEST_CASE("WhatIsIssuedInTheTurnInWhichAReturnEndsStaysBelowTheHighWaterMark", "
   here.world.store.drop_pending();
   here.world.restart();
   for (;;) {
-    here.sequence().looked(true);  // as if nobody had to be asked for its floor
+    here.sequence().looked(true);  // as if its floor had been read
     here.world.turn();
     if (here.world.log.flush_due()) here.world.flush();
     if (here.world.store.return_calls.size() == 2) break;

@@ -1,7 +1,7 @@
 // WaiterQueue: the requests that wait for IDs of one sequence, until they are served, cancelled or
-// refused, or their time is over; and whether requests failed for want of IDs, which is what makes
-// a daemon not ready. What it needs for those that wait exists only while there are any. Owned by
-// its Sequence; loop thread.
+// refused, or reach their deadline; and whether too few IDs made a request fail, which makes a
+// daemon not ready. Memory for waiting requests is allocated only while there are any. Owned by its
+// Sequence; loop thread.
 #pragma once
 
 #include <algorithm>
@@ -36,14 +36,14 @@ class WaiterQueue {
   // So many of that session leave. OK: without a reply.
   std::int64_t cancel(SessionId session, const Status& why);
   void fail(const Status& why);  // all of them
-  // Fails those that `available` IDs cannot serve: for want of IDs.
+  // Fails the waiters that `available` IDs cannot serve. Counts as failed().
   void fail_unserved(const Status& why, std::int64_t available);
   // Fails the waiters that need more than `most` IDs.
   void fail_above(std::int64_t most, const std::function<Status(std::int64_t count)>& why);
-  // Those whose time is over fail with `why`: for want of IDs.
+  // Fails the waiters whose deadline has passed. Counts as failed().
   void expire(const Status& why);
-  // A request for so many IDs failed for want of them. Lasts until one of that size is served, or
-  // the owner says that as many are available.
+  // A request for so many IDs failed because fewer are available. Lasts until one of that size is
+  // served, or the owner calls enough().
   void failed(std::int64_t count) {
     short_of_ = std::max(short_of_, count);
     refused_ += count;

@@ -1,8 +1,7 @@
 // FloorLooks: the sequences whose requests wait until the floor of their counter is read. What a
 // sequence had available when the daemon ended, or when its store went away, may lie below a floor
-// that another daemon has set meanwhile; so it is compared before anything of it is issued, but
-// nobody waits longer than kMostMs for a store that does not answer. Owned by the SequenceTable;
-// loop thread.
+// that another daemon has set meanwhile; so it is compared before any of it is issued. If the store
+// does not answer within kMostMs, the requests are served. Owned by the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ class FloorLooks {
   // Requests of it wait. True: its floor is to be read now, for the first time; `may_ask`: the
   // store may be called.
   bool begin(SequenceId sequence, bool may_ask);
-  // The floor was read, or could not be; nothing where nobody waits for it.
+  // The floor was read, or could not be. Does nothing if no request waits for it.
   void end(SequenceId sequence);
   std::vector<SequenceId> waiting() const;
 

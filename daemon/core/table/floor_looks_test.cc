@@ -207,7 +207,7 @@ TEST_CASE("NothingBelowAFloorIsIssuedOnceAStoreAnswersThatWasDown", "[floor_look
   REQUIRE(host.world().sequence("orders").totals().gaps == 8);
 }
 
-// What is in blocks is issued by others: nobody has to ask the daemon.
+// Clients issue the IDs of their blocks without a request to the daemon.
 TEST_CASE("BlocksBelowAFloorEndAtTheStart", "[floor_looks]") {
   Stopped host;
   CoreWorld& world = host.world();

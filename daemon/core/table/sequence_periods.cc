@@ -71,7 +71,7 @@ bool is_configured(const Sequence& sequence) {
   return sequence.stopped().ok() || sequence.stopped().code() == ErrorCode::SEQ_REGRESSED;
 }
 
-// Whether something is left of it that nobody waits for.
+// Whether it has a remainder, and no request waits for it.
 bool leaves_with_its_period(const Sequence& sequence) {
   if (!is_configured(sequence)) return !sequence.holds_nothing();
   const bool has_any = sequence.available() > 0 || sequence.out() > 0 || sequence.wants();

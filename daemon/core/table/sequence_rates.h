@@ -1,7 +1,7 @@
-// SequenceRates: how fast IDs of the sequences in use are wanted, those that were refused for want
-// of IDs included, and so how long what they have available lasts: their runway. Requests pay
-// nothing for it: a sequence that begins to issue is noted at the end of its turn, and step()
-// samples a bounded number of those noted, in rounds. A sequence that issued nothing for ten
+// SequenceRates: how fast IDs of the sequences in use are wanted, including those of requests that
+// failed because too few were available, and so how long their available IDs last: their runway.
+// Requests pay nothing for it: a sequence that begins to issue is noted at the end of its turn, and
+// step() samples a bounded number of those noted, in rounds. A sequence that issued nothing for ten
 // minutes, and wants nothing, is dropped. Owned by the SequenceAccounts; loop thread.
 //
 // At the end of a round those with the highest rates are chosen to be shown one by one, so that a

@@ -160,7 +160,7 @@ TEST_CASE("ThoseThatIssueMostAreShownAndTheOthersAddedUp", "[sequence_rates]") {
   CHECK(here.shown().others_issued == 22);
 }
 
-// Whoever adds the counts up gets all IDs, each once, and no count falls while it has its name.
+// The sum of the counts is all IDs, each once, and no count falls while it has its name.
 TEST_CASE("AnIdIsCountedByItsNameOrByTheOthers", "[sequence_rates]") {
   Rated here;
   here.rates().show(1);
@@ -190,7 +190,7 @@ TEST_CASE("AnIdIsCountedByItsNameOrByTheOthers", "[sequence_rates]") {
   CHECK(sum <= here.world.table->accounts().issued_here());
 }
 
-// A request that failed for want of IDs is wanted as much as one that was served.
+// The demand includes requests that failed because too few IDs were available.
 TEST_CASE("TheRateIsThatOfWhatIsWanted", "[sequence_rates]") {
   Rated here;
   here.rates().show(1);

@@ -39,10 +39,9 @@ constexpr MetricFamily kGaps{Kind::counter, "seqd_gap_ids",
 constexpr MetricFamily kWaiting{Kind::gauge, "seqd_waiting_requests",
                                 "Requests that wait for IDs."};
 constexpr MetricFamily kSequences{Kind::gauge, "seqd_sequences", "Sequences in use."};
-constexpr MetricFamily kStopped{
-    Kind::gauge, "seqd_stopped_sequences",
-    "Sequences that issue nothing, or of which a request failed for want of IDs and none of that "
-    "size was served since."};
+constexpr MetricFamily kStopped{Kind::gauge, "seqd_stopped_sequences",
+                                "Sequences that issue nothing, or had too few IDs for a request "
+                                "and have not served one of that size since."};
 constexpr MetricFamily kEnding{
     Kind::gauge, "seqd_ending_sequences",
     "Sequences with less than a tenth of their IDs left to lease, or for less than "

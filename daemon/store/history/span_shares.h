@@ -1,7 +1,7 @@
-// SpanShares: how many spans of the history each user has, so that what there is no room for is
-// taken from whoever has most: no user can push out the history of the others. The spans are
-// counted when that is needed first, and from then on as they come and go; a count that is a little
-// wrong does no harm. A value of the HistoryFile; one thread at a time.
+// SpanShares: how many spans of the history each user has. If there is no room, the user with most
+// spans loses some, so that no user can push out the history of others. The spans are counted at
+// the first need, and from then on as they are added and removed; a small error of a count does no
+// harm. A value of the HistoryFile; one thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -169,7 +169,7 @@ def test_WhatIsSaidInAnOutageIsWhatCallersGet(mongo, make_daemon, scratch, how):
 
 @pytest.mark.limit(60)
 def test_AHostWithoutCallersIsReadyAgainWhenItsStoreIs(mongo, make_daemon):
-    """Whoever sends requests elsewhere has read that this host is not ready."""
+    """Requests are sent elsewhere, since this host is not ready."""
     daemon = make_daemon(defaults={"store": "mongo", "lease_min": 107, "lease_max": 107},
                          stores={"mongo": {"type": "mongodb", "uri": mongo.uri(), "database": "alone", "timeout": "2s"}}).start()
     with daemon.connect() as client:

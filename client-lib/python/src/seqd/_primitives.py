@@ -54,7 +54,7 @@ def get_ident() -> int:
 
 
 class _LockOfHub:
-    """A lock of gevent: a release by another native thread wakes nobody, so that of the sleeper is asked to do it."""
+    """A lock of gevent. A release by another native thread does not wake the greenlet that waits; its own loop releases the lock."""
 
     def __init__(self, lock: Any, of_sleeper: Any) -> None:
         self._lock = lock

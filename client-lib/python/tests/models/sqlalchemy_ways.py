@@ -32,7 +32,7 @@ class Invoice(Base):
 
 
 class Visit(Base):
-    """As nobody should have it."""
+    """With onupdate=, which is refused."""
 
     __tablename__ = "visits"
     id = Column(Integer, primary_key=True)

@@ -1,7 +1,7 @@
 // What ended an authentication. The driver gives one code to all of it: a password that the server
 // refused, a connection that broke in the middle, a server that is about to shut down. Only the
-// first is for a person to mend; whoever waits for a range waits on for the others. Pure functions;
-// any thread.
+// first has to be repaired by a person; after the others, requests continue to wait. Pure
+// functions; any thread.
 #pragma once
 
 #include <mongoc/mongoc.h>

@@ -37,7 +37,7 @@ void MongoPool::make() {
 mongoc_client_pool_t* MongoPool::get() {
   const std::uint64_t seen = attempts_;
   const std::lock_guard lock(mutex_);
-  // What another call has just found out is not asked again by those that waited for it.
+  // A call that waited for the lock uses the result of the call before it.
   if (pool_ == nullptr && attempts_ == seen) make();
   return pool_;
 }
