@@ -27,6 +27,7 @@ PYTEST = re.compile(r"^=*\s*((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s(?: \([\d:]+\))?\
 UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s$")
 UNITTEST_END = re.compile(r"^(OK|FAILED)(?: \((.*)\))?$")
 OWN = re.compile(r"^(\d+) passed, (\d+) failed$")
+MAKE = re.compile(r"^make(?:\[\d+\])?: \*\*\* \[(?:\S+: )?(\S+)\] Error \d+$")
 PASSED = {"passed", "xpassed"}
 IGNORED = {"warning", "warnings", "deselected"}
 # A part that takes longer hangs, and what still holds its output when it has ended would keep us waiting for ever.
@@ -47,6 +48,7 @@ class Count:
         self.unsteady = 0
         self.unittest_ran = 0
         self.seconds = 0.0
+        self.targets = []  # of make, that failed
 
     def read(self, line):
         line = ESCAPES.sub("", line).strip()
@@ -68,6 +70,8 @@ class Count:
             self.failed += bad
             self.passed += max(0, self.unittest_ran - bad)
             self.unittest_ran = 0
+        elif match := MAKE.match(line):
+            self.targets.append(match.group(1))
 
     def add_words(self, pairs):
         for number, word in pairs:
@@ -222,7 +226,8 @@ def main(arguments):
     for title, count in counts:
         unshown = f", {count.unshown} NOT SHOWN on this machine" if count.unshown else ""
         unsteady = f", {count.unsteady} UNSTEADY" if count.unsteady else ""
-        print(f"{title}: {count.passed} good, {count.failed} bad{unshown}{unsteady} ({count.seconds:.0f} s)")
+        targets = f", of {' '.join(count.targets)}" if count.targets else ""
+        print(f"{title}: {count.passed} good, {count.failed} bad{targets}{unshown}{unsteady} ({count.seconds:.0f} s)")
     passed, failed = (sum(getattr(count, name) for _, count in counts) for name in ("passed", "failed"))
     print(f"{passed} passed, {failed} failed", flush=True)
     return 1 if failed else 0

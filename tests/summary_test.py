@@ -30,11 +30,16 @@ END
 SUMMARY = str(pathlib.Path(__file__).with_name("summary.py"))
 
 
-def closing_line(*commands, longest="600"):
+def closing_lines(*commands, longest="600"):
     arguments = [word for command in commands for word in ("part", command)]
     done = subprocess.run([sys.executable, SUMMARY, *arguments], capture_output=True, text=True, timeout=600, check=False,
                           env={**os.environ, "TEST_PART_SECONDS": longest})
-    return done.stdout.splitlines()[-1], done.returncode
+    return done.stdout.splitlines(), done.returncode
+
+
+def closing_line(*commands, longest="600"):
+    lines, code = closing_lines(*commands, longest=longest)
+    return lines[-1], code
 
 
 class Summary(unittest.TestCase):
@@ -103,6 +108,10 @@ class Summary(unittest.TestCase):
 
     def test_a_part_that_ends_badly_is_a_failure_whatever_it_said(self):
         self.assertEqual(("5 passed, 1 failed", 1), closing_line("echo '5 passed, 0 failed'; kill -9 $$"))
+
+    def test_the_target_of_make_that_failed_is_named(self):
+        lines, _ = closing_lines("echo '5 passed, 0 failed'; echo 'make[2]: *** [packaging/make/test.mk:50: test-node] Error 1'; exit 2")
+        self.assertRegex(lines[-2], r"^part: 5 good, 1 bad, of test-node \(")
 
     def test_a_part_that_cannot_be_started_is_a_failure(self):
         self.assertEqual(("0 passed, 1 failed", 1), closing_line("/nowhere/at/all"))
