@@ -183,42 +183,46 @@ def test_AGapOfTheStartIsCounted(make_daemon):
     assert samples[("seqd_ids_issued_total",)] == 0
 
 
+def wait_for_names(place, wanted):
+    """The samples of a round, which is made each second, once `wanted` of its issued IDs by name is true."""
+    deadline = time.monotonic() + PROGRAM_SECONDS
+    while True:
+        samples = metrics.scrape(place)
+        issued = {key[1]: value for key, value in samples.items() if key[0] == "seqd_sequence_issued_ids_total"}
+        if wanted(issued):
+            return samples, issued
+        assert time.monotonic() < deadline, issued
+        time.sleep(0.05)
+
+
 def test_ABoundedNumberOfSequencesIsNamed(make_daemon):
-    daemon = make_daemon(defaults={"lease_min": 10, "lease_max": 10})
+    defaults = {"lease_min": 10, "lease_max": 10}
+    daemon = make_daemon(defaults=defaults)
     place = daemon.short / "metrics.sock"
-    daemon.configure(daemon={"metrics_socket": place, "metrics_sequences": 3}, defaults={"lease_min": 10, "lease_max": 10})
+    daemon.configure(daemon={"metrics_socket": place, "metrics_sequences": 0}, defaults=defaults)
     daemon.start()
     names = [f"tenant-{number}" for number in range(50)]
     with daemon.connect() as client:
         for name in names:
             client.next(name)
-        deadline = time.monotonic() + PROGRAM_SECONDS
-        while True:  # a round is made each second
-            samples = metrics.scrape(place)
-            available = {key[1]: value for key, value in samples.items() if key[0] == "seqd_sequence_available_ids"}
-            if len(available) > 1 and sum(available.values()) == samples[("seqd_available_ids",)] == 9 * len(names):
-                break
-            assert time.monotonic() < deadline, available
-            time.sleep(0.05)
-        assert 3 <= len(available) - 1 <= 4 and "sequence=(others)" in available
-        # Each ID is counted once, by its sequence or by the others; which of them is decided in a round.
-        deadline = time.monotonic() + PROGRAM_SECONDS
-        while True:
-            samples = metrics.scrape(place)
-            issued = {key[1]: value for key, value in samples.items() if key[0] == "seqd_sequence_issued_ids_total"}
-            assert sum(issued.values()) <= samples[("seqd_ids_issued_total",)] == len(names)
-            if sum(issued.values()) == len(names):
-                break
-            assert time.monotonic() < deadline, issued
-            time.sleep(0.05)
-        assert issued["sequence=(others)"] > 0
-        # A reload applies it.
-        daemon.configure(daemon={"metrics_socket": place, "metrics_sequences": 0}, defaults={"lease_min": 10, "lease_max": 10})
+        wait_for_names(place, lambda issued: issued.get("sequence=(others)") == len(names))
+        # A reload names some: what the others have counted is not counted again.
+        daemon.configure(daemon={"metrics_socket": place, "metrics_sequences": 3}, defaults=defaults)
         client.call("reload")
-        deadline = time.monotonic() + PROGRAM_SECONDS
-        while any(key[0] == "seqd_sequence_runway_seconds" for key in metrics.scrape(place)):
-            assert time.monotonic() < deadline, "sequences are still named"
-            time.sleep(0.05)
+        samples, issued = wait_for_names(place, lambda issued: len(issued) > 1)
+        assert 3 <= len(issued) - 1 <= 4
+        assert sum(issued.values()) == samples[("seqd_ids_issued_total",)] == len(names)
+        available = {key[1]: value for key, value in samples.items() if key[0] == "seqd_sequence_available_ids"}
+        assert available.keys() == issued.keys()
+        assert sum(available.values()) == samples[("seqd_available_ids",)] == 9 * len(names)
+        # What one of them issues from here on is counted by its name, as long as it is shown.
+        busy = next(name for name in names if f"sequence={name}" in issued)
+        client.many(busy, 5)
+        samples, issued = wait_for_names(place, lambda issued: issued.get(f"sequence={busy}", 0) > 0)
+        assert sum(issued.values()) == samples[("seqd_ids_issued_total",)] == len(names) + 5
+        daemon.configure(daemon={"metrics_socket": place, "metrics_sequences": 0}, defaults=defaults)
+        client.call("reload")
+        wait_for_names(place, lambda issued: len(issued) <= 1)
 
 
 def test_HostileClientsKeepNobodyFromItsIds(served):
@@ -303,13 +307,13 @@ def are_open(connections):
 
 def test_WhoTakesAllPlacesOfThePortTakesNoneOfTheSocket(served):
     places = 16
+    before = len(os.listdir(f"/proc/{served.process.pid}/fd"))
     for _ in range(5):
         with contextlib.ExitStack() as stack:
-            before = len(os.listdir(f"/proc/{served.process.pid}/fd"))
             idle = [stack.enter_context(socket.create_connection(("127.0.0.1", served.port))) for _ in range(40)]
             for each in idle:  # a head that does not end
                 each.sendall(b"GET /metrics HTTP/1.1\r\n")
-            expect_soon("the places", lambda taken=before + places: len(os.listdir(f"/proc/{served.process.pid}/fd")) >= taken)
+            expect_soon("the places", lambda: len(os.listdir(f"/proc/{served.process.pid}/fd")) >= before + places)
             assert metrics.get(served.place).status == 200
             # Nothing was ended by its time, which the reply would have waited for.
             if are_open(idle):
