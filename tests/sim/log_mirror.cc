@@ -164,9 +164,10 @@ void LogMirror::enter(const LogEntry& entry) {
 void LogMirror::check_floor(const Issued& issue) const {
   if (stage_.profile.spoils_counters()) return;
   const DefineSequence& definition = image_.sequences.at(issue.sequence).definition;
-  if (failed_stores_.contains(image_.scopes.at(definition.scope).store)) return;
+  const std::string& store = image_.scopes.at(definition.scope).store;
+  if (failed_stores_.contains(store)) return;
   const std::string& key = stage_.accounts.counter_of(definition.name);
-  const std::int64_t floor = stage_.floors.before(key, started_ms_);
+  const std::int64_t floor = stage_.floors.before(store, key, started_ms_);
   if (floor == 0) return;
   stage_.count(Kind::floor_known);
   if (issue.begin < floor)
