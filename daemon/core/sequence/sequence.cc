@@ -8,6 +8,15 @@
 #include "daemon/core/leasing/store_scope.h"
 
 namespace seqd {
+namespace {
+
+// What a request needs that failed, but not more than may be available beside what is in blocks.
+std::int64_t short_of(const Sequence& sequence) {
+  return std::min(sequence.waiters().short_of(),
+                  sequence.settings().max_available - sequence.out());
+}
+
+}  // namespace
 
 Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
                    const std::string& key, const DefineSequence& definition)
@@ -74,7 +83,7 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   note_issued();
   if (timeout_ms < 0) timeout_ms = settings_->wait_timeout_ms;
   if (timeout_ms == 0) {
-    waiters_.failed(count);
+    waiters_.missed(count);
     return {ErrorCode::UNAVAILABLE,
             "no ID of \"" + name() + "\" is available and the request does not wait"};
   }
@@ -136,6 +145,7 @@ void Sequence::serve_waiters() {
     }
     std::vector<Run> runs;
     issuer_.issue(waiter.caller, waiter.count, **as, &runs);
+    if (waiter.count >= waiters_.short_of()) waiters_.enough();
     ASSERT(!runs.empty() && (waiter.count == 1 || waiter.kind == IssueKind::batch));
     note_issued();
     if (waiter.kind == IssueKind::text) {
@@ -172,7 +182,7 @@ void Sequence::pump() {
     drain_.step();
     if (gate_.open()) prepare();
     const bool has_some = gate_.open() && held().issuable() > 0;
-    if (has_some && available() >= waiters_.short_of()) waiters_.enough();
+    if (has_some && available() >= short_of(*this)) waiters_.enough();
   }
   if (waiters_.in_use()) waiters_.end_turn([this] { expire_waiters(); });
   replenisher_.end_turn();
@@ -186,8 +196,8 @@ void Sequence::prepare() {
   if (!context_.core.log.accepting()) return touch();
   issuer_.reserve(out_, waiters_.demand(), [this] { touch(); });
   // A request that failed is repeated, and others like it come: it is leased for, too.
-  const std::int64_t short_of = replenisher_.failing().ok() ? waiters_.short_of() : 0;
-  const std::int64_t demand = std::max(waiters_.demand(), short_of);
+  const std::int64_t failed = replenisher_.failing().ok() ? short_of(*this) : 0;
+  const std::int64_t demand = std::max(waiters_.demand(), failed);
   // In most turns no lease is due. The reservation may have filled the log.
   if (replenisher_.due(held(), demand) && context_.scope.verified() && !drain_.blocks_leases() &&
       context_.core.log.accepting())
@@ -349,7 +359,11 @@ void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings,
   end_blocks_above_bound();
   withdraw();
   touch();
-  if (stopped().code() == ErrorCode::NO_SEQUENCE) go_on();  // it is configured again
+  if (stopped().code() != ErrorCode::NO_SEQUENCE) return;
+  // It is configured again.
+  if (context_.scope.refuses()) return refuse(context_.scope.last_error());
+  gate_.set_looks(!holds_nothing());
+  go_on();
 }
 
 }  // namespace seqd

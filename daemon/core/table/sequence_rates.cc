@@ -21,7 +21,7 @@ bool is_faster(const SequenceRates::Row& a, const SequenceRates::Row& b) {
 // It has nothing that it may issue, and a request needs IDs; or not enough, and one has failed.
 // Until its store has confirmed the claim, the available IDs are not issued.
 bool starves(const Sequence& sequence) {
-  if (sequence.waiters().short_of() > 0) return true;
+  if (sequence.starves()) return true;
   const bool has_none = sequence.available() == 0 || !sequence.scope().owned();
   return has_none && (sequence.waiting() > 0 || sequence.wants());
 }
