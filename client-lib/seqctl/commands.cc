@@ -57,9 +57,10 @@ class Execution {
                     json::array({arguments_.name,
                                  {{"after", arguments_.after}, {"limit", arguments_.gaps}}}));
       case Command::explain:
-        return call("explain", explanation_text,
-                    json::array({arguments_.name,
-                                 arguments_.id ? json(*arguments_.id) : json(arguments_.text)}));
+        return call(
+            "explain", [](const json& answer) { return explanation_text(answer, user_name); },
+            json::array(
+                {arguments_.name, arguments_.id ? json(*arguments_.id) : json(arguments_.text)}));
       case Command::audit:
         return audit();
       case Command::advance:

@@ -39,8 +39,11 @@ std::string range_text(const json& object) {
          std::to_string(count) + " IDs)";
 }
 
-std::string caller_text(const json& caller) {
-  std::string text = "uid " + shown(caller, "uid") + ", pid " + shown(caller, "pid");
+std::string caller_text(const json& caller, const UserName& user_name) {
+  const json uid = member(caller, "uid");
+  const bool known = uid.is_number_integer() && uid >= 0 && uid <= UINT32_MAX;
+  std::string text = "user " + (known ? printable(user_name(uid.get<std::uint32_t>())) : "-") +
+                     ", pid " + shown(caller, "pid");
   const std::string name = shown(caller, "name");
   if (!name.empty() && name != "-") text += " (" + name + ")";
   return text;
@@ -55,7 +58,7 @@ std::string missing_text(const json& issued) {
   return "not written down";
 }
 
-void add_issue(const json& issued, Rows& rows) {
+void add_issue(const json& issued, const UserName& user_name, Rows& rows) {
   const std::string from = time_of(issued, "from_ms");
   const std::string to = time_of(issued, "to_ms");
   rows.push_back({"when", from == to ? from : "between " + from + " and " + to});
@@ -63,7 +66,7 @@ void add_issue(const json& issued, Rows& rows) {
   if (!callers.is_array() || callers.empty()) {
     rows.push_back({"to", missing_text(issued)});
   } else {
-    for (const json& caller : callers) rows.push_back({"to", caller_text(caller)});
+    for (const json& caller : callers) rows.push_back({"to", caller_text(caller, user_name)});
   }
   if (callers.is_array() && callers.size() > 1) {
     rows.push_back({"", "one of these; they took IDs alternately"});
@@ -177,11 +180,11 @@ std::string gaps_text(const json& gaps) {
   return text;
 }
 
-std::string explanation_text(const json& explanation) {
+std::string explanation_text(const json& explanation, const UserName& user_name) {
   Rows rows = {{"ID", shown(explanation, "id") + " of \"" + shown(explanation, "name") + "\""},
                {"answer", shown(explanation, "text")}};
   const json issued = member(explanation, "issued");
-  if (issued.is_object()) add_issue(issued, rows);
+  if (issued.is_object()) add_issue(issued, user_name, rows);
   const json gap = member(explanation, "gap");
   if (gap.is_object()) {
     rows.push_back(

@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
 namespace seqd::seqctl {
 
 std::string gaps_text(const nlohmann::json& gaps);
-std::string explanation_text(const nlohmann::json& explanation);
+// The name of a user, or its number.
+using UserName = std::function<std::string(std::uint32_t uid)>;
+std::string explanation_text(const nlohmann::json& explanation, const UserName& user_name);
 std::string audit_text(const nlohmann::json& audit);
 // Whether an audit found that everything agrees.
 bool audit_is_good(const nlohmann::json& audit);

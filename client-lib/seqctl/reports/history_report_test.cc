@@ -14,6 +14,10 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+std::string user_name(std::uint32_t uid) {
+  return uid == 33 ? "www" : std::to_string(uid);
+}
+
 TEST_CASE("TimesAreShownInUtcWithMilliseconds") {
   CHECK(time_text(0) == "1970-01-01 00:00:00.000 UTC");
   CHECK(time_text(1'795'273'200'120) == "2026-11-21 15:00:00.120 UTC");
@@ -23,33 +27,33 @@ TEST_CASE("TimesAreShownInUtcWithMilliseconds") {
 }
 
 TEST_CASE("AnIssueIsShownWithTimeCallerAndLease") {
-  const json answer = {
-      {"name", "orders"},
-      {"id", 7},
-      {"answer", "issued"},
-      {"text", "issued"},
-      {"issued",
-       {{"first", 1},
-        {"count", 10},
-        {"from_ms", 1'000},
-        {"to_ms", 2'000},
-        {"callers",
-         {{{"uid", 33}, {"pid", 4711}, {"name", "shop"}}, {{"uid", 33}, {"pid", 5}, {"name", ""}}}},
-        {"others", true}}},
-      {"gap", nullptr},
-      {"lease",
-       {{"lease", "ab"},
-        {"first", 1},
-        {"count", 100},
-        {"at_ms", 500},
-        {"instance", "cd"},
-        {"host", "web1"},
-        {"whole", true}}}};
-  const std::string text = explanation_text(answer);
+  const json answer = {{"name", "orders"},
+                       {"id", 7},
+                       {"answer", "issued"},
+                       {"text", "issued"},
+                       {"issued",
+                        {{"first", 1},
+                         {"count", 10},
+                         {"from_ms", 1'000},
+                         {"to_ms", 2'000},
+                         {"callers",
+                          {{{"uid", 33}, {"pid", 4711}, {"name", "shop"}},
+                           {{"uid", 1034}, {"pid", 5}, {"name", ""}}}},
+                         {"others", true}}},
+                       {"gap", nullptr},
+                       {"lease",
+                        {{"lease", "ab"},
+                         {"first", 1},
+                         {"count", 100},
+                         {"at_ms", 500},
+                         {"instance", "cd"},
+                         {"host", "web1"},
+                         {"whole", true}}}};
+  const std::string text = explanation_text(answer, user_name);
   CHECK(has(text, "7 of \"orders\""));
   CHECK(has(text, "between 1970-01-01 00:00:01.000 UTC and 1970-01-01 00:00:02.000 UTC"));
-  CHECK(has(text, "uid 33, pid 4711 (shop)"));
-  CHECK(has(text, "uid 33, pid 5\n"));
+  CHECK(has(text, "user www, pid 4711 (shop)"));
+  CHECK(has(text, "user 1034, pid 5\n"));
   CHECK(has(text, "too many to record"));
   CHECK(has(text, "1..10 (10 IDs)"));
   CHECK(has(text, "ab, 1..100 (100 IDs)"));
@@ -129,7 +133,7 @@ TEST_CASE("NothingIsAssumedAboutWhatCame") {
               {"dropped_ids", "x"}}),
         json({{"gaps", {1, "x", json::array()}}, {"issued", {{"callers", 5}, {"count", "x"}}}})}) {
     CHECK_NOTHROW(gaps_text(odd));
-    CHECK_NOTHROW(explanation_text(odd));
+    CHECK_NOTHROW(explanation_text(odd, user_name));
     CHECK_NOTHROW(audit_text(odd));
     CHECK_FALSE(audit_is_good(odd));
   }

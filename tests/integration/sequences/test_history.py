@@ -3,6 +3,7 @@ the history's own file."""
 
 import json
 import os
+import pwd
 import random
 import shutil
 import time
@@ -64,7 +65,7 @@ def test_AnIssueIsExplainedWithTimeUserProcessAndLease(make_daemon):
     assert answer["lease"]["first"] == 1 and answer["lease"]["count"] == 100
     assert answer["lease"]["host"] == os.uname().nodename
     text = daemon.seqctl("explain", "orders", "7").stdout
-    assert f"uid {os.getuid()}, pid {os.getpid()} (shop)" in text and answer["lease"]["lease"] in text
+    assert f"user {pwd.getpwuid(os.getuid()).pw_name}, pid {os.getpid()} (shop)" in text and answer["lease"]["lease"] in text
 
 
 def test_WhatIsAvailableAndWhatIsNotLeasedYet(make_daemon):
