@@ -222,7 +222,7 @@ MongoInsert::Answer MongoInsert::send(const std::vector<Document>& documents) {
     MongoReply reply;
     // The server's own words are in the trace; what the driver makes of them says less.
     static_cast<void>(mongoc_bulk_operation_execute(bulk.get(), reply.uninitialised(), &error));
-    answer = read_answer(error, scope.trace(), clients_.through_mongos(connection));
+    answer = read_answer(error, reply.get(), scope.trace(), clients_.through_mongos(connection));
   }
   if (answer.kind != Answer::Kind::unknown || answer.transaction_number == 0) return answer;
   return repeat(documents, connection, session.get(), std::move(answer));
@@ -253,7 +253,8 @@ MongoInsert::Answer MongoInsert::repeat(const std::vector<Document>& documents,
     static_cast<void>(mongoc_client_command_with_opts(
         connection.get(), clients_.target().database.c_str(), command.get(), nullptr, options.get(),
         reply.uninitialised(), &error));
-    Answer answer = read_answer(error, scope.trace(), clients_.through_mongos(connection));
+    Answer answer =
+        read_answer(error, reply.get(), scope.trace(), clients_.through_mongos(connection));
     if (answer.kind == Answer::Kind::decided) return answer;
     // That nothing was done now says nothing of the times before.
     first.error = std::move(answer.error);
@@ -263,8 +264,8 @@ MongoInsert::Answer MongoInsert::repeat(const std::vector<Document>& documents,
   return first;
 }
 
-MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const CommandTrace& trace,
-                                             bool through_mongos) const {
+MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const bson_t* reply,
+                                             const CommandTrace& trace, bool through_mongos) const {
   Answer answer;
   answer.transaction_number = trace.transaction_number;
   const auto concern = trace.inserted ? document_in(trace.inserted->get(), "writeConcernError")
@@ -291,7 +292,7 @@ MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const Co
   }
   answer.kind =
       trace.nothing_applied(through_mongos) ? Answer::Kind::refused : Answer::Kind::unknown;
-  answer.error = clients_.status_of(error, batch_.collection);
+  answer.error = clients_.status_of(error, batch_.collection, reply);
   return answer;
 }
 
