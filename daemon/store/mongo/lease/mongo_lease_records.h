@@ -27,6 +27,9 @@ namespace seqd {
 
 inline constexpr char kMongoLedger[] = "seqd_leases";
 
+// What stands before the name of a record's field in the document that holds it.
+std::string record_prefix(const LeaseRequest& request);
+
 class MongoLeaseRecords {
  public:
   // Lease slots whose newest token is kept; that of any other is looked at again.
