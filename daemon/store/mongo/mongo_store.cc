@@ -87,7 +87,8 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
     outcome = refused({ErrorCode::UNAVAILABLE,
                        outcome.error.text() + "; it is requested again without that object"});
   }
-  if (outcome.kind == LeaseOutcome::Kind::granted) mode_.granted(request);
+  if (outcome.kind == LeaseOutcome::Kind::granted)
+    mode_.granted(request, outcome.end - outcome.begin);
   if (!index_known && outcome.kind == LeaseOutcome::Kind::granted) {
     const std::lock_guard lock(mutex_);
     indexed_.insert(place);
@@ -121,7 +122,9 @@ Resolution MongoStore::resolve(const LeaseRequest& request) {
       sessions_.take_over(request.instance);
       sessions_.end_suspects();
     }
-    Resolution found = records_.resolve(request);
+    bool refused_by_validator = false;
+    Resolution found = records_.resolve(request, &refused_by_validator);
+    if (refused_by_validator) static_cast<void>(mode_.validator_refused(request));
     if (found.kind == Resolution::Kind::failed) return found;
     age = check_age(request.instance, request.heartbeat, &restored);
     if (age.ok()) return found;

@@ -43,8 +43,8 @@ LeaseTrace MongoLeaseMode::expected(const CounterBinding& binding) const {
   const std::lock_guard lock(mutex_);
   const LeaseTrace trace = choice_ ? choice_->trace : guess_;
   if (trace != LeaseTrace::slot) return trace;
-  const bool plain = plain_.contains(binding.collection) ||
-                     tried_plain_.contains({binding.collection, binding.key});
+  const bool plain =
+      plain_.contains(binding.collection) || tried_plain_.contains(counter_of(binding));
   return plain ? LeaseTrace::plain : trace;
 }
 
@@ -76,25 +76,31 @@ Result<LeaseTrace> MongoLeaseMode::decide(const std::string& collection) {
   return choice_->trace;
 }
 
+MongoLeaseMode::Counter MongoLeaseMode::counter_of(const CounterBinding& binding) {
+  return {binding.collection, binding.key_field, binding.key_type, binding.key,
+          binding.counter_field};
+}
+
 bool MongoLeaseMode::validator_refused(const LeaseRequest& request) {
   const std::lock_guard lock(mutex_);
   if (configured_ != LeaseModeOption::automatic || !choice_ || choice_->trace != LeaseTrace::slot)
     return false;
-  const std::pair<std::string, std::string> counter(request.binding.collection,
-                                                    request.binding.key);
   if (trace_of(request.token) == LeaseTrace::slot) {
-    tried_plain_.insert(counter);
+    tried_plain_[counter_of(request.binding)] = request.count;
     return true;
   }
-  tried_plain_.erase(counter);  // it was not the field
+  tried_plain_.erase(counter_of(request.binding));  // it was not the field
   return false;
 }
 
-void MongoLeaseMode::granted(const LeaseRequest& request) {
+void MongoLeaseMode::granted(const LeaseRequest& request, std::int64_t count) {
   if (trace_of(request.token) != LeaseTrace::plain) return;
   const std::lock_guard lock(mutex_);
-  if (tried_plain_.erase({request.binding.collection, request.binding.key}) > 0)
-    plain_.insert(request.binding.collection);
+  const auto tried = tried_plain_.find(counter_of(request.binding));
+  if (tried == tried_plain_.end()) return;
+  // A lower number than the one that was refused shows nothing: the next lease has a field again.
+  if (count >= tried->second) plain_.insert(request.binding.collection);
+  tried_plain_.erase(tried);
 }
 
 Status MongoLeaseMode::cannot(const char* mode, const std::string& why) const {

@@ -283,7 +283,7 @@ std::optional<Resolution> MongoLeaseRecords::resolve_sent(const LeaseRequest& re
   return resolved(Resolution::Kind::granted, {end - record.sent->count, end});
 }
 
-Resolution MongoLeaseRecords::resolve(const LeaseRequest& request) {
+Resolution MongoLeaseRecords::resolve(const LeaseRequest& request, bool* refused_by_validator) {
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     auto document = clients_.read(in_ledger(request) ? kMongoLedger : request.binding.collection,
                                   record_filter(request));
@@ -318,6 +318,10 @@ Resolution MongoLeaseRecords::resolve(const LeaseRequest& request) {
     if (answer.kind == MongoWriteAnswer::Kind::done && answer.document) {
       learn(request, LeaseRecord{.token = request.token, .granted = false, .span = {}});
       return resolved(Resolution::Kind::absent);
+    }
+    if (answer.server_code == kMongoValidationFailure) {
+      if (refused_by_validator != nullptr) *refused_by_validator = true;
+      return resolved(Resolution::Kind::untraceable);
     }
     // Otherwise the record changed since it was read: most likely the lease was applied just now.
     const bool changed =

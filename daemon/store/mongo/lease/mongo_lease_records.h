@@ -67,8 +67,9 @@ class MongoLeaseRecords {
   void add_slot(const LeaseRequest& request, Meaning meaning, std::int64_t count,
                 MongoWrite& write) const;
 
-  // Finds the lease, or gives its token up so that it can never be applied.
-  Resolution resolve(const LeaseRequest& request);
+  // Finds the lease, or gives its token up so that it can never be applied. Untraceable where a
+  // validator refuses that: it is not applied, and nothing keeps it from being applied later.
+  Resolution resolve(const LeaseRequest& request, bool* refused_by_validator = nullptr);
 
  private:
   // Of a lease whose record says that it was sent. Nothing: the record has changed meanwhile.
