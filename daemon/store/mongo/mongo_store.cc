@@ -46,7 +46,7 @@ StorePlace MongoStore::place() const {
 // A lease goes out as its token is marked or not at all: what is in the log then says where to
 // look.
 Status MongoStore::check_trace(const LeaseRequest& request) {
-  auto mode = mode_.decide(request.binding.collection);
+  auto mode = mode_.decide(request.binding.collection, request.instance);
   if (!mode.ok()) return mode.status();
   const LeaseTrace marked = trace_of(request.token);
   // Where numbered writes go, transactions go, too.
@@ -146,7 +146,7 @@ Result<ClaimOutcome> MongoStore::claim(const ClaimRequest& request) {
   auto outcome = instances_.claim(request);
   // Leases follow a claim; their first token is then marked by what is, not by what was expected. A
   // server that cannot do what is configured is said to them.
-  if (outcome.ok()) static_cast<void>(mode_.decide(kMongoLedger));
+  if (outcome.ok()) static_cast<void>(mode_.decide(kMongoLedger, request.instance));
   return outcome;
 }
 
@@ -155,7 +155,7 @@ Result<CounterReading> MongoStore::read(const ReadRequest& request) {
   if (Status status = check_mongo_binding(request.binding); !status.ok()) return status;
   auto reading = read_mongo_counter(*clients_, request.binding);
   if (!reading.ok() || !reading->exists) return reading;
-  auto mode = mode_.decide(request.binding.collection);
+  auto mode = mode_.decide(request.binding.collection, request.instance);
   if (!mode.ok()) return mode.status();
   auto parked = count_parked(*clients_, request.binding, *mode);
   if (!parked.ok()) return parked.status();

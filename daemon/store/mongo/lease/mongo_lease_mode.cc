@@ -60,15 +60,18 @@ BlockingStore::LeaseMode MongoLeaseMode::told() const {
   return told;
 }
 
-Result<LeaseTrace> MongoLeaseMode::decide(const std::string& collection) {
+Result<LeaseTrace> MongoLeaseMode::decide(const std::string& collection, const Token& instance) {
   if (configured_ == LeaseModeOption::plain) return LeaseTrace::plain;
   auto facts = clients_.server(collection);
   if (!facts.ok()) return facts.status();
-  {
+  const auto known = [&]() -> std::optional<LeaseTrace> {
     const std::lock_guard lock(mutex_);
-    if (choice_ && facts_ == *facts) return choice_->trace;
-  }
-  auto chosen = choose(*facts);
+    return choice_ && facts_ == *facts ? std::optional(choice_->trace) : std::nullopt;
+  };
+  if (const auto trace = known()) return *trace;
+  const std::lock_guard choosing(choosing_);
+  if (const auto trace = known()) return *trace;  // by another thread meanwhile
+  auto chosen = choose(*facts, instance);
   if (!chosen.ok()) return chosen.status();
   const std::lock_guard lock(mutex_);
   facts_ = *facts;
@@ -109,7 +112,8 @@ Status MongoLeaseMode::cannot(const char* mode, const std::string& why) const {
                       clients_.target().hosts, mode, why)};
 }
 
-Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& facts) {
+Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& facts,
+                                                      const Token& instance) {
   using Kind = MongoServerFacts::Kind;
   const bool old = facts.wire_version < kMongoWireOfPipelines;
   switch (configured_) {
@@ -127,14 +131,14 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& fa
         return cannot("session",
                       "the server is a mongos, where seqd uses no transactions; set "
                       "\"plain\" or \"auto\"");
-      return choose_session();
+      return choose_session(instance);
     case LeaseModeOption::slot:
       if (old)
         return cannot("slot", "the server is older than MongoDB 4.2; update it, or set \"auto\"");
       return Choice{LeaseTrace::slot, "lease_mode = \"slot\" is configured"};
     case LeaseModeOption::automatic:
       if (old) return Choice{LeaseTrace::plain, "the server is older than MongoDB 4.2"};
-      if (facts.kind == Kind::replica_set) return choose_session();
+      if (facts.kind == Kind::replica_set) return choose_session(instance);
       if (facts.kind == Kind::alone)
         return Choice{LeaseTrace::slot, "the server is standalone and has no transactions"};
       return Choice{LeaseTrace::plain, "the server is a mongos"};
@@ -144,10 +148,11 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& fa
 
 // Each lease is announced in the collection, and a transaction needs one that exists; making it
 // shows whether that is allowed, too.
-Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_session() {
+Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_session(const Token& instance) {
   const Status made =
       clients_.run(Document().add("create", kMongoLedger), kMongoLedger, kMongoNamespaceExists);
-  const Status taken = made.ok() ? MongoNumberedWrites::probe(clients_, kMongoLedger) : Status();
+  const Status taken =
+      made.ok() ? MongoNumberedWrites::probe(clients_, kMongoLedger, instance) : Status();
   if (made.ok() && taken.ok()) return Choice{LeaseTrace::session, "the server is a replica set"};
   // A transient error decides nothing: the mode would stay "plain" until the server changes.
   for (const Status& failed : {made, taken})

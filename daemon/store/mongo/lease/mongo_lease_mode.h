@@ -31,8 +31,8 @@ class MongoLeaseMode {
   LeaseTrace expected(const CounterBinding& binding) const;
 
   // Looks at the server. STORE_REFUSED when it cannot do what is configured, UNAVAILABLE when it is
-  // away. `collection` is for the text.
-  Result<LeaseTrace> decide(const std::string& collection);
+  // away. `collection` is for the text, `instance` for a document that is written for a moment.
+  Result<LeaseTrace> decide(const std::string& collection, const Token& instance);
 
   // The validator of its collection refused this lease, or to give it up. Whether the next one of
   // the counter goes without a field, which shows what the validator meant.
@@ -50,13 +50,14 @@ class MongoLeaseMode {
   // Collection, field, type and value of its key, field of its number.
   using Counter = std::tuple<std::string, std::string, KeyType, std::string, std::string>;
   static Counter counter_of(const CounterBinding& binding);
-  Result<Choice> choose(const MongoServerFacts& facts);
-  Result<Choice> choose_session();
+  Result<Choice> choose(const MongoServerFacts& facts, const Token& instance);
+  Result<Choice> choose_session(const Token& instance);
   Status cannot(const char* mode, const std::string& why) const;
 
   MongoClients& clients_;
   const LeaseModeOption configured_;
   const LeaseTrace guess_;
+  std::mutex choosing_;       // one thread at a time
   mutable std::mutex mutex_;  // guards everything below
   std::optional<MongoServerFacts> facts_;
   std::optional<Choice> choice_;
