@@ -192,7 +192,7 @@ ReturnOutcome MongoStore::return_range(const ReturnRequest& request) {
 }
 
 std::vector<InsertOutcome> MongoStore::insert(const InsertBatch& batch) {
-  return MongoInsert(*clients_, batch).run();
+  return MongoInsert(*clients_, collections_, batch).run();
 }
 
 Result<CounterPage> MongoStore::find_counters(const CounterQuery& query) {

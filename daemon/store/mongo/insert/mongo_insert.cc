@@ -10,7 +10,6 @@
 #include "daemon/store/mongo/driver/bson_conversion.h"
 #include "daemon/store/mongo/driver/mongo_sharding.h"
 #include "daemon/store/mongo/driver/mongo_trace.h"
-#include "daemon/store/mongo/insert/mongo_collection.h"
 #include "daemon/store/mongo/lease/mongo_binding.h"
 
 namespace seqd {
@@ -128,9 +127,10 @@ Status MongoInsert::prepare() {
   return check_mongo_binding(binding);
 }
 
-// Each time: a collection can be sharded, or made again as something else, at any time.
+// The key each time: a collection can be sharded at any time.
 Status MongoInsert::check_unique_ids() {
-  if (Status status = check_is_collection(clients_, batch_.collection); !status.ok()) return status;
+  Status status = collections_.check(clients_, batch_.collection, false);
+  if (!status.ok()) return status;
   return check_shard_key(clients_, batch_.collection, "_id");
 }
 
@@ -145,7 +145,11 @@ Result<std::int64_t> MongoInsert::next_id() {
                     .add("3", only("$project", Document().add("_id", std::int64_t{1}))));
   const auto highest = clients_.aggregate(batch_.collection, stages);
   if (!highest.ok()) return highest.status();
-  if (!*highest) return batch_.first_id;
+  if (!*highest) {
+    // It may have been dropped, and made again as something else.
+    Status status = collections_.check(clients_, batch_.collection, true);
+    return status.ok() ? Result<std::int64_t>(batch_.first_id) : status;
+  }
   bson_iter_t type;
   shortest_id_ =
       bson_iter_init_find(&type, (*highest)->get(), "_id") && BSON_ITER_HOLDS_INT32(&type);

@@ -19,13 +19,17 @@
 
 #include "daemon/core/insert/insert_store.h"
 #include "daemon/store/mongo/driver/mongo_client.h"
+#include "daemon/store/mongo/insert/mongo_collection.h"
 
 namespace seqd {
 
 class MongoInsert {
  public:
-  MongoInsert(MongoClients& clients, const InsertBatch& batch)
-      : clients_(clients), batch_(batch), outcomes_(batch.items.size()) {}
+  MongoInsert(MongoClients& clients, MongoCollections& collections, const InsertBatch& batch)
+      : clients_(clients),
+        collections_(collections),
+        batch_(batch),
+        outcomes_(batch.items.size()) {}
 
   std::vector<InsertOutcome> run();
 
@@ -71,6 +75,7 @@ class MongoInsert {
   void all_pending(Kind kind, const Status& error);
 
   MongoClients& clients_;
+  MongoCollections& collections_;
   const InsertBatch& batch_;
   std::vector<InsertOutcome> outcomes_;
   std::vector<Pending> pending_;                 // without an outcome yet, in order
