@@ -56,8 +56,8 @@ struct PeriodSettings {
 };
 
 // The part of a limit for sequences that a pattern or `daemon.allow_unlisted` creates: any user may
-// create those, and they cannot be removed. The rest is kept for sequences with a table of their
-// own.
+// create those, and only administrators remove them. The rest is kept for sequences with a table of
+// their own.
 template <typename Number>
 constexpr Number share_of_unnamed(Number limit) {
   return limit - limit / 4;

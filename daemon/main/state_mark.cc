@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <sstream>
 #include <system_error>
 
 #include "daemon/os/files/posix_files.h"
@@ -13,6 +14,7 @@
 namespace seqd {
 namespace {
 
+constexpr const char* kDirectory = "seqd-mark";
 constexpr const char* kName = "has-state";
 
 bool is_there(const std::string& path) {
@@ -25,11 +27,11 @@ bool is_there(const std::string& path) {
 
 std::string mark_directory() {
   const char* const directories = std::getenv("STATE_DIRECTORY");
-  const std::string_view all = directories == nullptr ? "" : directories;
-  const std::size_t colon = all.find(':');
-  if (colon == std::string_view::npos) return "";
-  const std::string_view rest = all.substr(colon + 1);
-  return std::string(rest.substr(0, rest.find(':')));
+  std::istringstream all(directories == nullptr ? "" : directories);
+  for (std::string directory; std::getline(all, directory, ':');) {
+    if (std::filesystem::path(directory).filename() == kDirectory) return directory;
+  }
+  return "";
 }
 
 StateMark::StateMark(const std::string& directory)
@@ -45,7 +47,8 @@ Status StateMark::check(const std::string& state_dir) const {
           "`state_dir` " + state_dir + " has no log, but this host had one: " + path_ +
               " says so. Is its disk mounted? In an empty directory the counters of an SQLite "
               "store begin at their first ID again. Mount the disk, or move the files of the "
-              "former directory there; only if this host shall start from nothing, remove " +
+              "former directory there, and leave no copy behind; only if this host shall start "
+              "from nothing, as after its state was moved to another host, remove " +
               path_};
 }
 

@@ -1,7 +1,7 @@
 // StateMark: a file outside of the state directory that says that this host has a state. Without it
 // a daemon whose disk is not mounted, or whose `state_dir` was changed, would begin in an empty
-// directory, where the counters of an SQLite store begin at their first ID again. Blocking; the
-// owner of the state's lock calls.
+// directory, where the counters of an SQLite store begin at their first ID again. Blocking; of one
+// daemon at a time.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace seqd {
 
-// Where systemd made a directory for it: the second one of $STATE_DIRECTORY. Empty: there is none,
-// as outside of the unit.
+// Where systemd made a directory for it: the one of $STATE_DIRECTORY that is named seqd-mark.
+// Empty: there is none, as outside of the unit.
 std::string mark_directory();
 
 class StateMark {

@@ -293,7 +293,7 @@ void Database::advance(const AdvanceRequest& request, std::function<void(std::in
         parked_[key].insert(parked.begin(), parked.end());
       },
       [this, key, next, withdraw = request.withdraw, answer = std::move(answer)] {
-        if (withdraw) stage_.floors.raise(key, next, stage_.time.monotonic_ms());
+        if (withdraw) stage_.floors.raise(name(), key, next, stage_.time.monotonic_ms());
         answer(next);
       });
 }

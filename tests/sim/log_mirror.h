@@ -67,6 +67,8 @@ class LogMirror {
   void add_available(std::map<std::string, IntervalSet>& to) const;
 
  private:
+  // With what is being returned.
+  static IntervalSet available_of(const SequenceImage& sequence);
   void enter(const LogEntry& entry);
   void enter(const Issued& issue);
   void check_floor(const Issued& issue) const;

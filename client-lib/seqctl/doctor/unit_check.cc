@@ -68,6 +68,8 @@ void check_network(const std::string& shown, const std::string& host_network,
                    const std::string& daemon_network, Findings& findings) {
   auto properties = properties_of(shown);
   if (properties["LoadState"] != "loaded" || host_network.empty() || daemon_network.empty()) return;
+  // Another network was chosen by a person.
+  if (!properties["NetworkNamespacePath"].empty()) return;
   const bool shut = properties["PrivateNetwork"] == "yes";
   if (shut == (host_network != daemon_network)) return;
   findings.push_back(
@@ -108,7 +110,7 @@ void check_unit(std::int64_t pid, Findings& findings) {
   }
   const auto shown = printed_by({"systemctl", "show", kUnit,
                                  "--property=LoadState,ActiveState,Result,NRestarts,MainPID,"
-                                 "PrivateNetwork,DropInPaths"});
+                                 "PrivateNetwork,NetworkNamespacePath,DropInPaths"});
   if (!shown) {
     findings.push_back({Level::unknown, "unit", "systemctl does not answer", ""});
     return;

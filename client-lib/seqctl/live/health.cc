@@ -28,7 +28,8 @@ void Readiness::add_page(const json& page) {
     const std::string store = given.is_string() ? given.get<std::string>() : "";
     if (member(row, "state") == "stopped") {
       add_obstacle(shown(row, "name") + " is stopped" + because);
-    } else if (inserts(row) && !error.is_null() && member(row, "waiting") != json(0)) {
+    } else if (inserts(row) && !error.is_null() && member(row, "waiting").is_number() &&
+               member(row, "waiting") != json(0)) {
       // Without inserts it is not known whether the next one would fail.
       add_obstacle(shown(row, "name") + " cannot insert" + because);
     } else if (silent_.contains(store)) {

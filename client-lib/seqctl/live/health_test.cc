@@ -72,6 +72,9 @@ TEST_CASE("ASequenceWhoseInsertsFailIsNotReady", "[client]") {
   // A daemon that was not ready, and gets no requests any more.
   inserting["waiting"] = 0;
   CHECK(readiness(nullptr, json::array({inserting})).ready());
+  // Who may not know how many wait.
+  inserting["waiting"] = nullptr;
+  CHECK(readiness(nullptr, json::array({inserting})).ready());
 }
 
 TEST_CASE("WhatIsAvailableIsNoIdBeforeItsStoreHasAnswered", "[client]") {

@@ -77,6 +77,7 @@ TEST_CASE("APageIsNotMadeAgainBeforeTheEndOfItsBlocksIsRecorded") {
     f.world.restart();
     f.world.settle();
     f.world.advance(BlockTable::kReturnMs + 1);
+    CHECK(f.sequence().next_id() == block.first + 4);
     f.use_the_rest();
   }
   SECTION("it is asked for again") {

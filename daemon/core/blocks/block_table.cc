@@ -124,7 +124,6 @@ Result<PageAddress> BlockTable::open_page(ClientId client, UserId user) {
                                        std::to_string(page_share_.used()) +
                                        "; take IDs with next or range");
   }
-  // In its place the next start would find a page in which nothing is taken.
   if (pages_left_.contains(client))
     return Status(ErrorCode::UNAVAILABLE, "this client's former page is about to go; try again");
   const Status opened = pages_->open(client, user);
@@ -165,7 +164,7 @@ void BlockTable::add(const Block& block) {
 }
 
 void BlockTable::tell_pages() {
-  pages_left_.clear();
+  for (const ClientId client : std::exchange(pages_left_, {})) pages_->remove(client);
   for (const BlockKey& key : unpublished_) {
     // It may be over already, and another one may be in its slot.
     const auto found = blocks_.find(key);
@@ -262,13 +261,13 @@ void BlockTable::note_lost(ClientId client) {
   if (!lost.empty()) lost_requests_[client] = std::move(lost);
 }
 
+// It is removed behind the record of this turn: after a kill before that, the next start needs it.
 void BlockTable::close_page(ClientId client) {
-  if (pages_ != nullptr) pages_->remove(client);
   const auto page = page_users_.find(client);
   if (page == page_users_.end()) return;
   page_share_.release(page->second, 1);
   page_users_.erase(page);
-  pages_left_.insert(client);
+  if (pages_ != nullptr) pages_left_.insert(client);
 }
 
 void BlockTable::end_sequence(SequenceId sequence) {

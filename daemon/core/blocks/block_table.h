@@ -70,7 +70,7 @@ class BlockTable {
   Result<PageAddress> open_page(ClientId client, UserId user);
   // Adds a block that is in the log.
   void add(const Block& block);
-  // Publishes the blocks of this turn to their pages; its record is in the log.
+  // Publishes the blocks of this turn, and removes the pages closed in it; its record is written.
   void publish() {
     if (!unpublished_.empty() || !pages_left_.empty()) tell_pages();
   }

@@ -33,7 +33,9 @@ void FloorWatch::begin_round() {
   missed_ = false;
   table_.beat_stores();
   for (const Sequence* sequence : table_.list()) {
-    if (sequence->available() + sequence->out() > 0) left_.push_back(sequence->id());
+    // What is left of another counter is not compared with the one that is configured.
+    const bool is_of_it = sequence->is_configured();
+    if (is_of_it && sequence->available() + sequence->out() > 0) left_.push_back(sequence->id());
   }
   read_next();
 }

@@ -43,6 +43,27 @@ TEST_CASE("ASequenceWithNothingAvailableIsNotAskedAbout", "[floor_watch]") {
   REQUIRE(orders.world.store.read_calls.empty());
 }
 
+// Its key is another one now, and the floor of that counter is not the one of what is left.
+TEST_CASE("WhatIsLeftOfAnotherCounterIsNotComparedWithTheConfiguredOne", "[floor_watch]") {
+  Orders orders;
+  orders.fill();
+  orders.world.kill();
+  orders.world.settings.by_name["orders"].binding.key = "other";
+  orders.world.start();
+  orders.world.settle();
+  REQUIRE(orders.sequence().stopped().code() == ErrorCode::SEQ_CHANGED);
+  orders.world.store.next_id["other"] = orders.world.store.floors["other"] = 5'000;
+  const std::int64_t available = orders.sequence().available();
+  REQUIRE(available > 0);
+  FloorWatch watch{orders.world.time, *orders.world.table};
+  watch.set_interval(60'000);
+  orders.world.advance(1'000);
+  orders.world.settle();
+  CHECK(orders.world.store.read_calls.empty());
+  CHECK(orders.sequence().available() == available);
+  CHECK(orders.sequence().totals().gaps == 0);
+}
+
 // What is in blocks is issued by others, and no less below the floor.
 TEST_CASE("ASequenceWhoseIdsAreAllInBlocksIsAskedAbout", "[floor_watch]") {
   Orders orders([](SequenceSettings& settings) { settings.max_available = 10; });

@@ -61,6 +61,22 @@ TEST_CASE("WithReuseNeverWhatIsDrainedIsAGapAndTheStoreIsNotAsked", "[core]") {
   CHECK(here.one() == available + 2);
 }
 
+TEST_CASE("WhatFailedBeforeADrainIsNotLeasedForBehindIt", "[core]") {
+  Drained here(Reuse::never);
+  REQUIRE(here.one() == 1);
+  here.world.store.leases.assign(2, {ScriptedStore::LeaseScript::Kind::refuse});
+  static_cast<void>(here.world.range("orders", 50, caller(1), 0));
+  here.world.settle();
+  here.drain();
+  here.world.store.leases.clear();
+  const std::size_t leases = here.world.store.lease_calls.size();
+  here.world.advance(60'000);
+  here.world.settle();
+  CHECK(here.world.store.lease_calls.size() == leases);
+  CHECK(here.sequence().available() == 0);
+  CHECK(here.sequence().state_name() == "ready");
+}
+
 TEST_CASE("WithReuseTailTheCounterGoesBackAndTheNextLeaseBeginsThere", "[core]") {
   Drained here(Reuse::tail);
   REQUIRE(here.one() == 1);

@@ -8,6 +8,15 @@
 #include "daemon/core/leasing/store_scope.h"
 
 namespace seqd {
+namespace {
+
+// What a request needs that failed, but not more than may be available beside what is in blocks.
+std::int64_t short_of(const Sequence& sequence) {
+  return std::min(sequence.waiters().short_of(),
+                  sequence.settings().max_available - sequence.out());
+}
+
+}  // namespace
 
 Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
                    const std::string& key, const DefineSequence& definition)
@@ -35,46 +44,6 @@ CounterBinding Sequence::binding() const {
 
 LeaseStore* Sequence::store() const {
   return context_.scope.store();
-}
-
-// --- what it is doing
-
-SequenceTotals Sequence::totals() const {
-  return {id_, leased_, issuer_.issued(), returned_, gaps_, unknown_};
-}
-
-bool Sequence::in_flight() const {
-  return replenisher_.in_flight() || drain_.in_flight() || advances_ > 0;
-}
-
-bool Sequence::holds_nothing() const {
-  return available() + out_ + drain_.returning() == 0 && !leasing();
-}
-
-bool Sequence::awaits_advance() const {
-  return stopped().code() == ErrorCode::SEQ_REGRESSED && raised_to_ == 0 &&
-         std::max(high_water_, issuer_.used_below()) > 0;
-}
-
-bool Sequence::refuses() const {
-  const bool has_none = !replenisher_.failing().ok() && available() == 0;
-  return !stopped().ok() || has_none || waiters_.short_of() > 0;
-}
-
-std::string_view Sequence::state_name() const {
-  if (refuses()) return "stopped";
-  if (!waiters_.empty()) return "waiting";
-  return replenisher_.idle() ? "ready" : "fetching";
-}
-
-Status Sequence::error() const {
-  if (!stopped().ok()) return stopped();
-  if (!replenisher_.failing().ok()) return replenisher_.failing();
-  if (!replenisher_.last_error().ok()) return replenisher_.last_error();
-  if (!context_.scope.last_error().ok() || waiters_.short_of() == 0)
-    return context_.scope.last_error();
-  return {ErrorCode::UNAVAILABLE, "a request for " + std::to_string(waiters_.short_of()) +
-                                      " IDs has failed, and so many are not available yet"};
 }
 
 // --- requests
@@ -114,7 +83,7 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   note_issued();
   if (timeout_ms < 0) timeout_ms = settings_->wait_timeout_ms;
   if (timeout_ms == 0) {
-    waiters_.failed(count);
+    waiters_.missed(count);
     return {ErrorCode::UNAVAILABLE,
             "no ID of \"" + name() + "\" is available and the request does not wait"};
   }
@@ -176,6 +145,7 @@ void Sequence::serve_waiters() {
     }
     std::vector<Run> runs;
     issuer_.issue(waiter.caller, waiter.count, **as, &runs);
+    if (waiter.count >= waiters_.short_of()) waiters_.enough();
     ASSERT(!runs.empty() && (waiter.count == 1 || waiter.kind == IssueKind::batch));
     note_issued();
     if (waiter.kind == IssueKind::text) {
@@ -212,7 +182,7 @@ void Sequence::pump() {
     drain_.step();
     if (gate_.open()) prepare();
     const bool has_some = gate_.open() && held().issuable() > 0;
-    if (has_some && available() >= waiters_.short_of()) waiters_.enough();
+    if (has_some && available() >= short_of(*this)) waiters_.enough();
   }
   if (waiters_.in_use()) waiters_.end_turn([this] { expire_waiters(); });
   replenisher_.end_turn();
@@ -226,8 +196,8 @@ void Sequence::prepare() {
   if (!context_.core.log.accepting()) return touch();
   issuer_.reserve(out_, waiters_.demand(), [this] { touch(); });
   // A request that failed is repeated, and others like it come: it is leased for, too.
-  const std::int64_t short_of = replenisher_.failing().ok() ? waiters_.short_of() : 0;
-  const std::int64_t demand = std::max(waiters_.demand(), short_of);
+  const std::int64_t failed = replenisher_.failing().ok() ? short_of(*this) : 0;
+  const std::int64_t demand = std::max(waiters_.demand(), failed);
   // In most turns no lease is due. The reservation may have filled the log.
   if (replenisher_.due(held(), demand) && context_.scope.verified() && !drain_.blocks_leases() &&
       context_.core.log.accepting())
@@ -389,7 +359,11 @@ void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings,
   end_blocks_above_bound();
   withdraw();
   touch();
-  if (stopped().code() == ErrorCode::NO_SEQUENCE) go_on();  // it is configured again
+  if (stopped().code() != ErrorCode::NO_SEQUENCE) return;
+  // It is configured again.
+  if (context_.scope.refuses()) return refuse(context_.scope.last_error());
+  gate_.set_looks(!holds_nothing());
+  go_on();
 }
 
 }  // namespace seqd

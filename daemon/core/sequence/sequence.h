@@ -50,10 +50,10 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   const Drain& draining() const { return drain_; }
   bool leasing() const { return replenisher_.leasing(); }
   bool wants() const { return replenisher_.wants(); }
-  bool in_flight() const;                        // an operation of it is with the log or the store
-  bool holds_nothing() const;                    // nothing available, out, being leased or returned
-  bool awaits_advance() const, refuses() const;  // for every host; "stopped"
-  std::string_view state_name() const;           // "ready", "fetching", "waiting" or "stopped"
+  bool in_flight() const;      // an operation of it is with the log or the store
+  bool holds_nothing() const;  // nothing available, out, being leased or returned
+  bool awaits_advance() const, refuses() const, is_configured() const, starves() const;
+  std::string_view state_name() const;  // "ready", "fetching", "waiting" or "stopped"
   Status error() const;  // why it is stopped, else why the last lease failed; OK when neither
   const Status& stopped() const { return gate_.stopped(); }
   SequenceAccounts::Notes& notes() const { return notes_; }
@@ -67,8 +67,8 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   // A block of up to `count` IDs. Never waits: UNAVAILABLE, and a lease is wanted.
   Result<Run> grant_block(const Caller& caller, std::uint32_t slot, std::int64_t count);
   void blocks_over(std::span<const Block> ended, std::optional<std::int64_t> taken);  // see Over
-  // Puts the request behind those that wait: answered through the ReplySink once, unless cancelled
-  // or an error is returned. `timeout_ms` < 0: the sequence's own.
+  // Puts the request behind those that wait: answered once, unless cancelled or an error is
+  // returned. `timeout_ms` < 0: the sequence's own.
   Status wait(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
   std::int64_t cancel(SessionId session, const Status& why = {});  // so many; OK: unanswered
   void pump();  // decides what to do next, at the end of a turn in which touched() was called
@@ -79,8 +79,8 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   bool counter_read(const CounterReading& reading);       // withdraws; false: it awaits an advance
   void looked(bool over);  // over: its floor need not be waited for; else the store does not answer
   void drain(std::int64_t deadline_ms, Drain::Done done);  // see Drain::begin(); requests wait
-  void end_period(), want_nothing();  // it is over: what is available is a gap; none is leased
-  void refuse(const Status& why);     // not usable as configured: requests fail with `why`
+  void period_over(), end_period();         // none is leased of it; what is available is a gap
+  void refuse(const Status& why);           // not usable as configured: requests fail with `why`
   void refuse_requests(const Status& why);  // see SequenceTable
   void apply_settings(std::shared_ptr<const SequenceSettings> settings, const std::string& key);
   void begin_stop(const Status& why);  // the daemon ends: waiters fail, no lease is begun
@@ -115,8 +115,8 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void touch() {
     if (!std::exchange(touched_, true)) context_.table.touched(*this);
   }
-  Status above_budget(std::int64_t count) const;                        // TOO_LARGE
-  void prepare(), serve_waiters(), expire_waiters(), go_on(), adopt();  // see there
+  Status above_budget(std::int64_t count) const;  // TOO_LARGE
+  void prepare(), serve_waiters(), expire_waiters(), want_nothing(), go_on(), adopt();
   Result<std::optional<IssueAs>> admit(const Waiter& waiter);
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);

@@ -11,19 +11,26 @@ namespace seqd {
 void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
   end_blocks();
   // What was wanted so far is drained with the rest; waiting requests request leases themselves.
-  replenisher_.want_nothing();
+  want_nothing();
   drain_.begin(settings_->reuse, deadline_ms, std::move(done));
 }
 
 void Sequence::end_period() {
   constexpr std::int64_t kLongestMs = 30'000;  // for a lease or return that is under way
   end_blocks();
-  want_nothing();
   // Parked IDs of this period would never be leased.
   const Reuse reuse = settings_->reuse == Reuse::tail ? Reuse::tail : Reuse::never;
   drain_.begin(
       reuse, context_.core.clock.monotonic_ms() + kLongestMs, [](const DrainReport&) {},
       GapCause::period_end);
+}
+
+void Sequence::period_over() {
+  want_nothing();
+  if (!refuses() || !stopped().ok()) return;
+  // No request of today is for it, and so none fails.
+  replenisher_.mended();
+  touch();
 }
 
 void Sequence::want_nothing() {

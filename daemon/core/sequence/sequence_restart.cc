@@ -144,7 +144,7 @@ void Sequence::begin_again() {
   raised_to_ = 0;
   if (stopped().code() == ErrorCode::SEQ_REGRESSED) go_on();
   // Nothing was requested: it may be an ended period, and its counter purged.
-  replenisher_.want_nothing();
+  want_nothing();
 }
 
 DrainReport Sequence::give_up(const std::string& why, GapCause cause) {

@@ -98,6 +98,35 @@ TEST_CASE("TimeoutZeroIsAnsweredAtOnceAndTheLeaseIsMadeAllTheSame", "[sequence]"
   REQUIRE(orders.world.next("orders", caller(1), 0) == 1);
 }
 
+// Each of them fails for the time of a lease: that is no outage.
+TEST_CASE("ARequestThatDoesNotWaitStopsNoSequenceWhoseStoreAnswers", "[sequence]") {
+  Orders orders;
+  orders.fill();
+  static_cast<void>(orders.world.range("orders", 50, caller(1), 0));
+  REQUIRE(orders.world.status.code() == ErrorCode::UNAVAILABLE);
+  CHECK(orders.sequence().state_name() != "stopped");
+  CHECK(orders.world.table->accounts().sums().stopped == 0);
+  orders.world.settle();
+  CHECK(orders.sequence().available() >= 50);
+  CHECK(orders.world.range("orders", 50, caller(1), 0));
+}
+
+TEST_CASE("ARequestThatIsRefusedLeavesWhatOthersHaveFailedFor", "[sequence]") {
+  Orders orders;
+  orders.fill();
+  orders.world.store.leases.assign(100, {ScriptedStore::LeaseScript::Kind::refuse});
+  static_cast<void>(orders.world.range("orders", 50, caller(1), 100));
+  orders.world.settle();
+  orders.world.advance(100);
+  orders.world.settle();
+  REQUIRE(orders.sequence().state_name() == "stopped");
+  static_cast<void>(orders.world.range("orders", 60, caller(2), 60'000));
+  orders.world.settle();
+  CHECK(orders.world.table->accounts().waiting() == 1);
+  CHECK(orders.sequence().state_name() == "stopped");
+  orders.world.table->cancel(2);
+}
+
 TEST_CASE("DeadlineIsKeptToTheMillisecond", "[sequence]") {
   Orders orders;
   REQUIRE_FALSE(orders.world.next("orders", caller(1), 100));

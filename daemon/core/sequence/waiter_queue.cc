@@ -49,7 +49,6 @@ void WaiterQueue::leave(const Waiter& waiter) {
 Waiter WaiterQueue::pop() {
   const Waiter waiter = waiting_->waiters.pop();
   leave(waiter);
-  if (waiter.count >= short_of_) enough();
   return waiter;
 }
 

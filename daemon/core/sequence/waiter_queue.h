@@ -42,16 +42,22 @@ class WaiterQueue {
   void fail_above(std::int64_t most, const std::function<Status(std::int64_t count)>& why);
   // Fails the waiters whose deadline has passed. Counts as failed().
   void expire(const Status& why);
-  // A request for so many IDs failed because fewer are available. Lasts until one of that size is
-  // served, or the owner calls enough().
+  // A request for so many IDs failed because fewer are available. Lasts until the owner calls
+  // enough().
   void failed(std::int64_t count) {
     short_of_ = std::max(short_of_, count);
     refused_ += count;
+    starved_ = true;
   }
-  void enough() { short_of_ = 0; }
-  std::int64_t short_of() const {
-    return short_of_;
-  }                                                  // IDs of the largest of these; 0: none failed
+  // The same of a request that did not wait, though a lease would have served it.
+  void missed(std::int64_t count) {
+    short_of_ = std::max(short_of_, count);
+    refused_ += count;
+  }
+  void enough() { short_of_ = 0, starved_ = false; }
+  bool starved() const { return starved_; }  // one failed() since enough()
+  // IDs of the largest of these; 0: none failed.
+  std::int64_t short_of() const { return short_of_; }
   std::int64_t refused() const { return refused_; }  // IDs that were requested in vain, ever
   // Once a turn, at its end. Has `overdue` called when the time of one is over; expire() is to
   // follow. Gives up what is not needed any more.
@@ -70,6 +76,7 @@ class WaiterQueue {
   const SequenceContext& context_;
   std::unique_ptr<Waiting> waiting_;  // while a request waits, until the end of the turn
   const SequenceId sequence_;
+  bool starved_ = false;
   std::int64_t short_of_ = 0, refused_ = 0;
 };
 

@@ -37,9 +37,9 @@ void SequenceAccounts::forgotten(Sequence& sequence) {
   defined_bytes_ -= bytes_of(sequence.definition());
   ASSERT(defined_bytes_ >= 0);
   forgotten_ += sequence.notes().counted.issued;
-  add({}, sequence.notes().counted);
+  add({}, false, sequence.notes());
   rates_.dropped(sequence);
-  if (sequence.notes().made_by) made_.release(*sequence.notes().made_by, 1);
+  if (sequence.notes().made) made_.release(sequence.notes().made_by, 1);
   ending_.erase(sequence.id());
 }
 
@@ -52,21 +52,21 @@ void SequenceAccounts::form_forgotten(std::string_view form) {
   ASSERT(defined_bytes_ >= 0);
 }
 
-SequenceAccounts::Sums SequenceAccounts::of(const Sequence& sequence) {
+SequenceAccounts::Held SequenceAccounts::held_by(const Sequence& sequence) {
   // A block is a range and its grant, and what comes back of it is one.
   const std::int64_t ranges = static_cast<std::int64_t>(sequence.held().ranges().size()) +
                               (sequence.leasing() ? 1 : 0) + 2 * sequence.blocks_out();
   return {sequence.issued(), sequence.available(),
-          std::max<std::int64_t>(ranges - StateBounds::kRangesIncluded, 0),
-          sequence.refuses() ? 1 : 0};
+          std::max<std::int64_t>(ranges - StateBounds::kRangesIncluded, 0)};
 }
 
-void SequenceAccounts::add(const Sums& now, Sums& counted) {
-  sums_.issued += now.issued - counted.issued;
-  sums_.available += now.available - counted.available;
-  sums_.extra_ranges += now.extra_ranges - counted.extra_ranges;
-  sums_.stopped += now.stopped - counted.stopped;
-  counted = now;
+void SequenceAccounts::add(const Held& now, bool stopped, Notes& notes) {
+  sums_.issued += now.issued - notes.counted.issued;
+  sums_.available += now.available - notes.counted.available;
+  sums_.extra_ranges += now.extra_ranges - notes.counted.extra_ranges;
+  sums_.stopped += (stopped ? 1 : 0) - (notes.stopped ? 1 : 0);
+  notes.counted = now;
+  notes.stopped = stopped;
 }
 
 PendingIssue& SequenceAccounts::issuing(SequenceId sequence, HistorySink* history) {
@@ -91,7 +91,7 @@ void SequenceAccounts::update(Sequence& sequence) {
 
 void SequenceAccounts::count(Sequence& sequence) {
   Notes& notes = sequence.notes();
-  add(of(sequence), notes.counted);
+  add(held_by(sequence), sequence.refuses(), notes);
   if (notes.ending == sequence.exhaustion().may_end_soon()) return;
   notes.ending = !notes.ending;
   if (notes.ending) {
@@ -120,6 +120,7 @@ bool SequenceAccounts::may_make(UserId user, std::int64_t places) const {
 }
 
 void SequenceAccounts::made(const Sequence& sequence, UserId user) {
+  sequence.notes().made = true;
   sequence.notes().made_by = user;
   made_.take(user, 1);
 }

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -29,22 +28,25 @@ constexpr std::size_t kGapCauses = static_cast<std::size_t>(kLastGapCause) + 1;
 
 class SequenceAccounts {
  public:
-  struct Sums {
+  struct Held {
     std::int64_t issued = 0;
     std::int64_t available = 0;
     // Ranges available or being leased, above those that every sequence is counted with.
     std::int64_t extra_ranges = 0;
+  };
+  struct Sums : Held {
     std::int64_t stopped = 0;  // sequences that refuse requests
-    bool operator==(const Sums&) const = default;
   };
 
-  // What the table notes of one sequence, which keeps it.
+  // What the table notes of one sequence, which keeps it. Small: a host may have many sequences.
   struct Notes {
-    Sums counted;                   // its share of sums()
-    bool ending = false;            // it is in ending()
-    bool plain_name = false;        // the log knows its name, and nothing else of that
-    std::uint32_t rate_place = 0;   // in rates(), from 1 on; 0: it is not noted there
-    std::optional<UserId> made_by;  // who has a place of made_ for it
+    Held counted;                  // its share of sums()
+    bool stopped = false;          // the same
+    bool ending = false;           // it is in ending()
+    bool plain_name = false;       // the log knows its name, and nothing else of that
+    bool made = false;             // it has a place of made_,
+    UserId made_by = 0;            // which is that user's
+    std::uint32_t rate_place = 0;  // in rates(), from 1 on; 0: it is not noted there
   };
 
   SequenceAccounts(ReplayTable& replays, std::int64_t state_bytes, std::int64_t most_waiting)
@@ -123,9 +125,9 @@ class SequenceAccounts {
   static constexpr std::int64_t kWaitingFactor = 3;
   static constexpr std::int64_t kMadeFactor = 3;  // the same of the names that are free
 
-  static Sums of(const Sequence& sequence);
+  static Held held_by(const Sequence& sequence);
   void count(Sequence& sequence);
-  void add(const Sums& now, Sums& counted);
+  void add(const Held& now, bool stopped, Notes& notes);
 
   ReplayTable& replays_;
   std::int64_t most_bytes_;

@@ -11,8 +11,7 @@ namespace {
 // The value to raise the counter to for `next_id`; 0: above all that was ever granted.
 Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_id) {
   // Refused for another reason than its counter, which an advance cannot repair.
-  const Status& stopped = sequence.stopped();
-  if (!stopped.ok() && stopped.code() != ErrorCode::SEQ_REGRESSED) return stopped;
+  if (!sequence.is_configured()) return sequence.stopped();
   // The end of what was granted to this host is about to change. A return to an older copy moves
   // nothing: a return of the last process is not repeated before the store continues, and then it
   // is abandoned.
@@ -49,7 +48,7 @@ void SequenceTable::read_floor(SequenceId id, std::function<void(const Status&)>
                 scopes_.at(scope)->note(as_seen_of_store(reading.status()));
                 if (reading.ok() && is_there(id) && !at(id).counter_read(*reading))
                   scopes_.at(scope)->note_raise(false);
-                end_look(id);
+                end_look(id, as_seen_of_store(reading.status()).ok());
                 done(reading.status());
               });
 }
@@ -58,9 +57,9 @@ void SequenceTable::look(SequenceId id) {
   if (looks_.begin(id, at(id).scope().verified())) read_floor(id, [](const Status&) {});
 }
 
-void SequenceTable::end_look(SequenceId id) {
+void SequenceTable::end_look(SequenceId id, bool over) {
   looks_.end(id);
-  if (is_there(id)) at(id).looked(true);
+  if (is_there(id)) at(id).looked(over);
 }
 
 void SequenceTable::scope_failed(ScopeId scope) {

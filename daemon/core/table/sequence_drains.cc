@@ -24,7 +24,7 @@ Status give_up(const CoreContext& context, Sequence& sequence, const char* why, 
 
 }  // namespace
 
-Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done) {
+Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done, bool remove) {
   Sequence& sequence = at(id);
   if (sequence.scope().refuses() && ending_.ok()) {
     return give_up(context_, sequence,
@@ -33,12 +33,13 @@ Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done 
                    std::move(done));
   }
   if (!ending_.ok()) return ending_;
-  const Status& stopped = sequence.stopped();
-  const bool may_leave = stopped.ok() || stopped.code() == ErrorCode::SEQ_REGRESSED;
-  if (!may_leave && !is_orphan(sequence)) return stopped;
+  const bool leaves =
+      is_orphan(sequence) || (remove && sequence.stopped().code() == ErrorCode::NO_SEQUENCE);
+  if (!sequence.is_configured() && !leaves) return sequence.stopped();
   if (Status status = sequence.scope().check_claimed(); !status.ok()) return status;
-  if (is_orphan(sequence))
-    return give_up(context_, sequence, "their period is not configured any more", std::move(done));
+  if (leaves)
+    return give_up(context_, sequence, "their sequence is not configured any more",
+                   std::move(done));
   sequence.drain(context_.clock.monotonic_ms() + timeout_ms, std::move(done));
   return {};
 }

@@ -65,12 +65,12 @@ std::size_t bytes_of_history(int sequences) {
   return before - allocated();
 }
 
-TEST_CASE("ASequenceThatRestsTakesLittleMemory", "[sequence_table]") {
+TEST_CASE("ASequenceThatRestsTakesAtMostOneKibibyte", "[sequence_table]") {
   const std::size_t of_table = (bytes_of_table(kMany) - bytes_of_table(kFew)) / (kMany - kFew);
   const std::size_t of_history =
       (bytes_of_history(kMany) - bytes_of_history(kFew)) / (kMany - kFew);
   CAPTURE(sizeof(Sequence), of_table, of_history);
-  CHECK(of_table + of_history <= 1'152);
+  CHECK(of_table + of_history <= 1'024);
 }
 
 }  // namespace

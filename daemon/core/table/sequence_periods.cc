@@ -66,15 +66,10 @@ bool is_over(const Sequence& sequence, std::int64_t now_s) {
   return !periods.current || periods.rule->at(now_s).name != periods.current->name;
 }
 
-// Whether its counter can be called: it is the one that the configuration has for it.
-bool is_configured(const Sequence& sequence) {
-  return sequence.stopped().ok() || sequence.stopped().code() == ErrorCode::SEQ_REGRESSED;
-}
-
 // Whether it has a remainder, and no request waits for it.
 bool leaves_with_its_period(const Sequence& sequence) {
-  if (!is_configured(sequence)) return !sequence.holds_nothing();
-  const bool has_any = sequence.available() > 0 || sequence.out() > 0 || sequence.wants();
+  if (!sequence.is_configured()) return !sequence.holds_nothing();
+  const bool has_any = sequence.available() > 0 || sequence.out() > 0;
   return has_any && sequence.waiting() == 0;
 }
 
@@ -296,9 +291,9 @@ void SequenceTable::look_on() {
     Sequence& sequence = this->at(at->second);
     ++at;
     const bool over = is_over(sequence, wall_s(context_));
-    if (over) sequence.want_nothing();
+    if (over) sequence.period_over();
     if (over && leaves_with_its_period(sequence) && sequence.scope().check_claimed().ok()) {
-      if (is_configured(sequence)) {
+      if (sequence.is_configured()) {
         sequence.end_period();
       } else {
         static_cast<void>(sequence.give_up("the period is over, and its counter is not configured",

@@ -29,6 +29,21 @@ TEST_CASE("ClockThatIsSetBackContinuesTheFormerPeriodWithNewNumbers", "[core][pe
   CHECK(here.of("orders") == here.of(kSecond));
 }
 
+// Its requests are over, too.
+TEST_CASE("AnExhaustedPeriodThatIsOverIsNotStopped", "[core][period]") {
+  Daily here([](SequenceSettings& settings) { settings.max_value = 2; });
+  REQUIRE((here.one() == 1 && here.one() == 2));
+  CHECK(here.one() == 0);
+  REQUIRE(here.of(kFirst)->state_name() == "stopped");
+  REQUIRE(here.world.table->accounts().sums().stopped == 1);
+  here.wait(2 * kHourMs);
+  REQUIRE(here.one() == 1);
+  here.wait(5 * 60'000);
+  here.world.turn();
+  CHECK(here.of(kFirst)->state_name() == "ready");
+  CHECK(here.world.table->accounts().sums().stopped == 0);
+}
+
 TEST_CASE("PeriodWhoseCounterMayHaveBeenRemovedIsRefused", "[core][period]") {
   Daily here([](SequenceSettings& settings) { settings.periods.retain_ms = 2 * kDayMs; });
   REQUIRE(here.one() == 1);

@@ -21,7 +21,7 @@ bool is_faster(const SequenceRates::Row& a, const SequenceRates::Row& b) {
 // It has nothing that it may issue, and a request needs IDs; or not enough, and one has failed.
 // Until its store has confirmed the claim, the available IDs are not issued.
 bool starves(const Sequence& sequence) {
-  if (sequence.waiters().short_of() > 0) return true;
+  if (sequence.starves()) return true;
   const bool has_none = sequence.available() == 0 || !sequence.scope().owned();
   return has_none && (sequence.waiting() > 0 || sequence.wants());
 }
@@ -88,7 +88,7 @@ void SequenceRates::sample(Entry& entry, std::int64_t now_ms) {
     const float part = static_cast<float>(passed_ms) / static_cast<float>(passed_ms + kSmoothMs);
     entry.rate = entry.rate < 0 ? now : entry.rate + (now - entry.rate) * part;
     const std::int64_t idle_ms = wanted > 0 ? 0 : entry.idle_ms + passed_ms;
-    entry.idle_ms = static_cast<std::uint32_t>(std::min(idle_ms, kIdleMs));
+    entry.idle_ms = static_cast<std::uint32_t>(std::min(idle_ms, kIdleMs)) & Entry::kIdleBits;
   }
   count_for_others(entry);
   entry.issued = issued;
@@ -98,8 +98,9 @@ void SequenceRates::sample(Entry& entry, std::int64_t now_ms) {
 
 // As of its last sample: whether it is shown by then was decided since.
 void SequenceRates::count_for_others(Entry& entry) {
-  const bool was_shown = std::exchange(entry.shown, is_shown(entry));
-  if (entry.shown) return;
+  const bool was_shown = entry.shown != 0;
+  entry.shown = is_shown(entry) ? 1 : 0;
+  if (entry.shown != 0) return;
   if (!was_shown) others_issued_ += entry.issued - entry.elsewhere;
   entry.elsewhere = entry.issued;
 }

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -77,14 +78,15 @@ class SequenceRates {
 
  private:
   struct Entry {
+    static constexpr std::uint32_t kIdleBits = (1U << 31) - 1;
     Sequence* sequence = nullptr;
     std::int64_t issued = 0;  // at `at_ms`
     std::int64_t refused = 0;
     std::int64_t elsewhere = 0;  // of `issued`: before it was noted, by the others, or shown before
     std::int64_t at_ms = 0;
-    float rate = -1;            // IDs a second; below 0: not known yet
-    std::uint32_t idle_ms = 0;  // since IDs were wanted last
-    bool shown = false;         // as of its last sample
+    float rate = -1;                 // IDs a second; below 0: not known yet
+    std::uint32_t idle_ms : 31 = 0;  // since IDs were wanted last
+    std::uint32_t shown : 1 = 0;     // as of its last sample
   };
 
   // The smallest runway of some sequences, over the rounds.
@@ -104,8 +106,9 @@ class SequenceRates {
   void end_round(std::int64_t available, std::int64_t out);
   static std::optional<std::int64_t> runway_of(const Entry& entry);
 
-  std::vector<Entry> entries_;  // in no order; a sequence notes its place, from 1 on
-  std::size_t next_ = 0;        // of this round
+  // In no order; a sequence notes its place, from 1 on. No vector: that has room for twice as many.
+  std::deque<Entry> entries_;
+  std::size_t next_ = 0;  // of this round
   std::int64_t stepped_ms_ = -1;
   std::size_t most_rows_ = 0;
   std::vector<Row> candidates_;  // of this round: a heap, the lowest rate in front

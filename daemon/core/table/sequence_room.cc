@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/core/periods/period.h"
 #include "daemon/core/table/sequence_table.h"
 
 namespace seqd {
@@ -50,7 +51,10 @@ void SequenceTable::remove(SequenceId id, std::function<void(const Status&)> don
   context_.timers.schedule(kRemoveMs, [this, id, done = std::move(done)] {
     if (!is_there(id)) return done({});
     Sequence& sequence = at(id);
-    if (sequence.settings().periods.current)
+    // Who drains everything counts on what there was when he began.
+    const Status& refused = ending_.ok() ? refusing_ : ending_;
+    if (!refused.ok()) return done(refused);
+    if (!period_of(sequence.name()).empty())
       return done({ErrorCode::BAD_REQUEST,
                    "\"" + sequence.name() +
                        "\" is of a period, which is removed by itself when it is over"});

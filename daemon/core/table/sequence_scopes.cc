@@ -73,9 +73,7 @@ void SequenceTable::scope_refused(ScopeId scope, const Status& why) {
   ASSERT(scopes_.at(scope)->refuses());
   for (const auto& [name, id] : by_name_) {
     Sequence& sequence = at(id);
-    const ErrorCode stopped = sequence.stopped().code();
-    const bool of_counter = stopped == ErrorCode::OK || stopped == ErrorCode::SEQ_REGRESSED;
-    if (sequence.scope().id() == scope && of_counter) sequence.refuse(why);
+    if (sequence.scope().id() == scope && sequence.is_configured()) sequence.refuse(why);
   }
 }
 

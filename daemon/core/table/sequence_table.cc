@@ -16,7 +16,10 @@ Status check_configured(const DefineSequence& definition, const StoreScope& scop
                         const SequenceSettings* settings) {
   const std::string name = "\"" + definition.name + "\"";
   if (settings == nullptr)
-    return {ErrorCode::NO_SEQUENCE, name + " is not configured any more; its remainder is kept"};
+    return {ErrorCode::NO_SEQUENCE, name +
+                                        " is not configured any more; its remainder is kept: "
+                                        "configure it again, or, if nobody will, `seqctl drain "
+                                        "NAME --remove`"};
   if (settings->mode == SequenceMode::insert) {
     return {ErrorCode::SEQ_CHANGED,
             name +
@@ -93,14 +96,16 @@ void SequenceTable::restore(const StateImage& image) {
 void SequenceTable::restore_sequence(const SequenceImage& image) {
   const SequenceSettings* configured = settings_.find(image.definition.name);
   SequenceSettings settings = configured != nullptr ? *configured : SequenceSettings();
-  // Its IDs are what they were when they were leased, and no bound of today is theirs.
-  settings.progression.compiled = held_progression(image.definition.binding, settings.progression);
-  if (configured == nullptr) settings.max_value = IdProgression::kLastOrdinal;
+  const StoreScope& scope = *scopes_.at(image.definition.scope);
+  const Status wrong = check_configured(image.definition, scope, configured);
+  // Its IDs are what they were when they were leased; no bound of another counter is theirs.
+  settings.progression.compiled = held_progression(
+      image.definition.binding, wrong.ok() ? settings.progression : ProgressionSettings());
+  if (!wrong.ok()) settings.max_value = IdProgression::kLastOrdinal;
   Sequence& sequence = add_sequence(image.definition, settings);
   sequence.restore(image);
   accounts_.restored(sequence);
   know_periods(sequence.name(), settings);
-  const Status wrong = check_configured(image.definition, sequence.scope(), configured);
   if (!wrong.ok()) sequence.refuse(wrong);
 }
 

@@ -66,9 +66,8 @@ class SequenceTable final : public RemainderLogObserver,
   void end_turn();  // decides what this turn left to decide; then the log may be committed
   // With those of the SettingsSource now. Returns the sequences whose change needs a restart.
   std::vector<std::string> apply_settings(const Limits& limits);
-  // Raises the sequence's counter in the store so that no ID below `next_id` is leased any more; 0:
-  // above everything granted to this host. Answers with the counter's next ID, once, later; not if
-  // the daemon ends before. `withdraw`: see AdvanceRequest. A stopped sequence continues.
+  // Raises its counter: no ID below `next_id` is leased any more; 0: none that was granted here.
+  // Answers with its next ID, unless the daemon ends. A stopped sequence continues.
   void advance(SequenceId id, std::int64_t next_id, bool withdraw,
                std::function<void(Result<std::int64_t>)> done);
   // `done` is called when the medium has that counters of the (open) name are about to be removed.
@@ -80,7 +79,8 @@ class SequenceTable final : public RemainderLogObserver,
   void note_silence(std::string_view store, std::int64_t ms);  // see MeasuredStore::silent_ms()
   // Uses a store again that was put back, with gaps. SEQ_REGRESSED: not raised; UNAVAILABLE: later.
   Status resume_store(std::string_view store);
-  Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);  // as Drain::begin()
+  // As Drain::begin(). `remove`: of a sequence that is not configured any more, all is a gap.
+  Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done, bool remove = false);
   void remove(SequenceId id, std::function<void(const Status&)> done);  // if nothing of it is left
   // Requests for IDs fail with `why`, except retries; no lease is begun. OK: they are served again.
   void refuse_requests(const Status& why);
@@ -108,13 +108,13 @@ class SequenceTable final : public RemainderLogObserver,
   StoreScope& add_scope(DefineScope definition, StoreScope::Known known);
   Sequence& look_up(SequenceId id);
   Sequence& add_sequence(const DefineSequence& definition, SequenceSettings settings);
-  void restore_sequence(const SequenceImage&), forget(Sequence&);
+  void restore_sequence(const SequenceImage&), forget(Sequence&), settle_name(std::string_view);
   void know_periods(std::string_view name, const SequenceSettings& settings);
   Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings,
                                  std::optional<UserId> user);
   Status check_room(const DefineSequence& definition, bool named, std::optional<UserId> user) const;
   SequenceId find_period(std::string_view base) const;
-  void end_look(SequenceId id), look_for_ends(), look_on(), settle_name(std::string_view base);
+  void end_look(SequenceId id, bool over), look_for_ends(), look_on();
   bool may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const;
   bool is_settled(const Sequence&sequence) const, is_known(std::string_view base) const;
   DefineName* find_name(std::string_view base);
@@ -143,7 +143,7 @@ class SequenceTable final : public RemainderLogObserver,
   Status ending_, refusing_;  // why the daemon ends, or refuses requests; no sequence is made
   std::vector<Sequence*> touched_, pumped_;  // pumped_: those of the turn that ends
   AwaitingFlushes awaiting_;
-  FloorLooks looks_{context_, [this](SequenceId id) { end_look(id); }};
+  FloorLooks looks_{context_, [this](SequenceId id) { end_look(id, true); }};
 };
 
 }  // namespace seqd

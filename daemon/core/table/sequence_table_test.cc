@@ -159,6 +159,48 @@ TEST_CASE("ASequenceOfWhichNothingIsLeftIsRemoved", "[sequence_table]") {
   CHECK(world.sequence("orders").id() != orders);
 }
 
+TEST_CASE("NothingIsRemovedWhileAllIsDrained", "[sequence_table]") {
+  CoreDaemon daemon;
+  CoreWorld& world = daemon.world;
+  REQUIRE(daemon.one("orders") == 1);
+  const SequenceId orders = world.sequence("orders").id();
+  REQUIRE(world.table->drain(orders, 1'000, [](const DrainReport&) {}).ok());
+  world.settle();
+  world.table->refuse_requests({ErrorCode::UNAVAILABLE, "it is decommissioned"});
+  std::optional<Status> removed;
+  world.table->remove(orders, [&](const Status& status) { removed = status; });
+  world.advance(5);
+  world.settle();
+  REQUIRE(removed);
+  CHECK(removed->code() == ErrorCode::UNAVAILABLE);
+  CHECK(world.table->is_there(orders));
+}
+
+// Its table is gone, and nobody will use it again.
+TEST_CASE("ASequenceThatIsNotConfiguredAnyMoreIsRemovedWithWhatIsLeft", "[sequence_table]") {
+  CoreDaemon daemon({"orders", "bills"});
+  CoreWorld& world = daemon.world;
+  REQUIRE(daemon.one("orders") == 1);
+  world.kill();
+  world.settings.by_name.erase("orders");
+  world.start();
+  world.settle();
+  const SequenceId orders = world.table->find("orders");
+  const auto ignore = [](const DrainReport&) {};
+  CHECK(world.table->drain(orders, 1'000, ignore).code() == ErrorCode::NO_SEQUENCE);
+  REQUIRE(world.table->at(orders).available() > 0);
+  REQUIRE(world.table->drain(orders, 1'000, ignore, true).ok());
+  world.settle();
+  CHECK(world.table->at(orders).totals().gaps == 9);
+  std::optional<Status> removed;
+  world.table->remove(orders, [&](const Status& status) { removed = status; });
+  world.advance(5);
+  world.settle();
+  REQUIRE(removed);
+  CHECK(removed->ok());
+  CHECK_FALSE(world.table->is_there(orders));
+}
+
 TEST_CASE("SequenceOfAStoreThatDoesNotRunIsAConfigurationError", "[sequence_table]") {
   CoreDaemon daemon;
   daemon.world.settings.add("far").store = "elsewhere";

@@ -242,6 +242,48 @@ TEST_CASE("ATableThatComesBackWithAnotherCounterIsRefusedAsAtAStart", "[core][re
   orders.world.turn();
 }
 
+// Another host may have advanced the counter meanwhile.
+TEST_CASE("ATableThatComesBackByAReloadIsComparedWithItsFloor", "[core][reload]") {
+  Removed orders;
+  orders.world.store.next_id["orders"] = orders.world.store.floors["orders"] = 5'000;
+  orders.world.settings.by_name["orders"] = orders.kept;
+  CHECK(orders.world.table->apply_settings(orders.world.limits).empty());
+  static_cast<void>(orders.world.next("orders"));
+  orders.world.settle();
+  CHECK(orders.sent().back().runs.front().first == 5'000);
+}
+
+TEST_CASE("ATableThatComesBackToAStoreThatWasPutBackSaysSo", "[core][reload]") {
+  Removed orders;
+  orders.world.table->beat_stores();
+  orders.world.settle();
+  orders.world.store.heartbeats.clear();
+  orders.world.table->beat_stores();
+  orders.world.settle();
+  orders.world.settings.by_name["orders"] = orders.kept;
+  CHECK(orders.world.table->apply_settings(orders.world.limits).empty());
+  CHECK(orders.world.next("orders") == std::nullopt);
+  CHECK(orders.world.status.code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(orders.world.table->accounts().waiting() == 0);
+}
+
+// It is kept for the day on which its counter is configured again.
+TEST_CASE("WhatIsLeftOfAnotherCounterIsNotJudgedByTodaysMaximum", "[core][restart]") {
+  Orders orders;
+  orders.fill();
+  const std::int64_t available = orders.sequence().available();
+  REQUIRE(available > 1);
+  orders.world.kill();
+  SequenceSettings& settings = orders.world.settings.by_name["orders"];
+  settings.binding.key = "other";
+  settings.max_value = 2;
+  orders.world.start();
+  orders.world.settle();
+  REQUIRE(orders.sequence().stopped().code() == ErrorCode::SEQ_CHANGED);
+  CHECK(orders.sequence().available() == available);
+  CHECK(orders.sequence().totals().gaps == 0);
+}
+
 TEST_CASE("ATableThatIsStillNotThereStaysRefused", "[core][reload]") {
   Removed orders;
   CHECK(orders.world.table->apply_settings(orders.world.limits).empty());

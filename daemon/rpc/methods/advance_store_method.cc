@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/base/assertion.h"
+#include "daemon/core/periods/period.h"
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
@@ -46,6 +47,10 @@ struct Batch : std::enable_shared_from_this<Batch> {
       const SequenceId id = left.back();
       left.pop_back();
       if (!reply.table.is_there(id)) continue;
+      if (const Sequence& one = reply.table.at(id); !one.is_configured()) {
+        note_failed(one.name(), one.stopped());
+        continue;
+      }
       ++under_way;
       // Only compared: raised again, its floor would withdraw what other hosts that went on have
       // leased since.
@@ -73,10 +78,13 @@ struct Batch : std::enable_shared_from_this<Batch> {
     if (status.ok()) {
       done += raised;
     } else {
-      ++failed;
-      if (error.empty()) error = "\"" + name + "\": " + status.to_string();
+      note_failed(name, status);
     }
     go_on();
+  }
+  void note_failed(const std::string& name, const Status& status) {
+    ++failed;
+    if (error.empty()) error = "\"" + name + "\": " + status.to_string();
   }
   void finish() {
     const StoreScope* scope = reply.table.scope_of_store(reply.name);
@@ -132,10 +140,10 @@ void method_advance_store(const MethodContext& context, Session& session,
       std::make_shared<Batch>(defer(context, session, message, wanted->store), wanted->resume);
   context.drains_of_all.by_user[session.peer.uid] = batch;
   for (const Sequence* sequence : context.table.list()) {
-    // One that is stopped for another reason has no counter that is in use.
-    const ErrorCode stopped = sequence->stopped().code();
-    const bool usable = sequence->stopped().ok() || stopped == ErrorCode::SEQ_REGRESSED;
-    if (&sequence->scope() == scope && usable && sequence->high_water() > 0)
+    // One whose counter is not configured fails, since other hosts may lease from that counter;
+    // from that of a former period nobody does.
+    const bool may_be_used = sequence->is_configured() || period_of(sequence->name()).empty();
+    if (&sequence->scope() == scope && may_be_used && sequence->high_water() > 0)
       batch->left.push_back(sequence->id());
   }
   asked(session, message, Status());

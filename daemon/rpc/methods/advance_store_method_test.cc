@@ -144,6 +144,18 @@ TEST_CASE("AdvanceStoreThatFailsResumesNothing", "[rpc]") {
   CHECK(service.core().table->scope_of_store("default")->restored());
 }
 
+// Another host may have leased from its counter, and would issue again what this one leased.
+TEST_CASE("AdvanceStoreResumesNothingWhereACounterIsNotConfigured", "[rpc]") {
+  PutBack service(1);
+  CoreWorld& core = service.core();
+  core.sequence("s0").refuse({ErrorCode::NO_SEQUENCE, "\"s0\" is not configured any more"});
+  const Reply reply = service.ask(resume("default"));
+  auto said = map_of(reply);
+  CHECK(said["failed"] == "1");
+  CHECK(said["error"].find("\"s0\": NO_SEQUENCE") == 0);
+  CHECK(core.table->scope_of_store("default")->restored());
+}
+
 // Over many sequences it takes long enough for a period to be forgotten meanwhile.
 TEST_CASE("AdvanceStoreNamesASequenceThatWasForgottenMeanwhile", "[rpc]") {
   Service service;

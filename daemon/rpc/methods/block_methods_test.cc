@@ -194,9 +194,11 @@ TEST_CASE("BlocksEndWithTheConnectionOfTheirClient", "[blocks]") {
   f.world.hang_up(*f.line);
   CHECK(f.orders().out() == 10);
   CHECK(f.orders().issued() == 4);
-  CHECK_FALSE(f.world.core.pages.pages.contains(client));
   CHECK(f.slot(other, 0).limit == 10);
+  // Once that is recorded.
+  CHECK(f.world.core.pages.pages.contains(client));
   f.world.turn();
+  CHECK_FALSE(f.world.core.pages.pages.contains(client));
 }
 
 // The daemon was killed: who says hello goes on with its blocks, the others have some seconds.

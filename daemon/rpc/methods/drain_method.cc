@@ -173,13 +173,15 @@ void method_drain(const MethodContext& context, Session& session,
     drained.name = sequence.name();
     drained.progression = sequence.settings().progression.compiled;
     drained.report.reuse = sequence.settings().reuse;
-    drained.error =
-        context.table.drain(ids[at], wanted->timeout_ms, [batch, at](const DrainReport& report) {
+    drained.error = context.table.drain(
+        ids[at], wanted->timeout_ms,
+        [batch, at](const DrainReport& report) {
           batch->sequences[at].report = report;
           ASSERT(batch->left > 0);
           --batch->left;
           answer_if_over(batch);
-        });
+        },
+        wanted->remove);
     if (drained.error.ok()) continue;
     drained.report.available = sequence.available();
     --batch->left;

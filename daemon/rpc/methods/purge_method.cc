@@ -8,6 +8,7 @@
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
+#include "daemon/rpc/rights.h"
 #include "daemon/rpc/sequence_names.h"
 
 namespace seqd {
@@ -81,6 +82,7 @@ void method_purge(const MethodContext& context, Session& session,
     return answer_error(session, message.msgid,
                         {ErrorCode::UNAVAILABLE, "this daemon removes no counters"});
   }
+  if (order->remove) tell_administered(context, session, "purge", "SEQUENCE", order->name);
   asked(session, message,
         context.purge->begin(*order, [reply = defer(context, session, message, order->name)](
                                          const Result<PurgeReport>& report) {

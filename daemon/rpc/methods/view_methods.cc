@@ -38,6 +38,9 @@ void pack_forecast(Packer& packer, const Exhaustion::Forecast& forecast) {
 
 // Whether this user may know how many IDs of the sequence there are, and were.
 bool may_count(const MethodContext& context, const Session& session, const Sequence& sequence) {
+  // Who may take its IDs is not configured any more.
+  if (sequence.stopped().code() == ErrorCode::NO_SEQUENCE)
+    return check_administers(context.control, session.peer, "").ok();
   return may_know(context, session.peer, sequence.name(), &sequence.settings().access);
 }
 
@@ -136,7 +139,8 @@ void pack_inserting(Packer& packer, const MethodContext& context, const Session&
     pack_nil(packer, "waiting");
   }
   pack_pair(packer, "state", each.queue->state_name());
-  pack_said(packer, "error", error.ok() ? "" : error.to_string());
+  const std::string text = counts ? error.to_string() : std::string(error_name(error.code()));
+  pack_said(packer, "error", error.ok() ? "" : text);
   pack_nil(packer, "left");
   pack_nil(packer, "days_left");
   pack_nil(packer, "runway_ms");

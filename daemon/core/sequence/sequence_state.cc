@@ -1,0 +1,60 @@
+// The part of sequence.h that says what a sequence is doing.
+#include <algorithm>
+
+#include "daemon/core/leasing/store_scope.h"
+#include "daemon/core/sequence/sequence.h"
+
+namespace seqd {
+
+SequenceTotals Sequence::totals() const {
+  return {id_, leased_, issuer_.issued(), returned_, gaps_, unknown_};
+}
+
+// The configuration has its counter; else that may not be called.
+bool Sequence::is_configured() const {
+  return stopped().ok() || stopped().code() == ErrorCode::SEQ_REGRESSED;
+}
+
+bool Sequence::in_flight() const {
+  return replenisher_.in_flight() || drain_.in_flight() || advances_ > 0;
+}
+
+bool Sequence::holds_nothing() const {
+  return available() + out_ + drain_.returning() == 0 && !leasing();
+}
+
+// For every host.
+bool Sequence::awaits_advance() const {
+  return stopped().code() == ErrorCode::SEQ_REGRESSED && raised_to_ == 0 &&
+         std::max(high_water_, issuer_.used_below()) > 0;
+}
+
+// A request failed, because too few IDs are available. One that did not wait shows nothing where a
+// lease would have served it.
+bool Sequence::starves() const {
+  const bool leases = context_.scope.last_error().ok();
+  return waiters_.starved() || (!leases && waiters_.short_of() > 0);
+}
+
+// Its state is "stopped".
+bool Sequence::refuses() const {
+  const bool has_none = !replenisher_.failing().ok() && available() == 0;
+  return !stopped().ok() || has_none || starves();
+}
+
+std::string_view Sequence::state_name() const {
+  if (refuses()) return "stopped";
+  if (!waiters_.empty()) return "waiting";
+  return replenisher_.idle() ? "ready" : "fetching";
+}
+
+Status Sequence::error() const {
+  if (!stopped().ok()) return stopped();
+  if (!replenisher_.failing().ok()) return replenisher_.failing();
+  if (!replenisher_.last_error().ok()) return replenisher_.last_error();
+  if (!context_.scope.last_error().ok() || !starves()) return context_.scope.last_error();
+  return {ErrorCode::UNAVAILABLE, "a request for " + std::to_string(waiters_.short_of()) +
+                                      " IDs has failed, and so many are not available yet"};
+}
+
+}  // namespace seqd
