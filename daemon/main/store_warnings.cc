@@ -46,10 +46,9 @@ std::string hosts_of(std::string_view uri) {
   const std::size_t scheme = uri.find("://");
   if (scheme == std::string_view::npos) return {};
   uri.remove_prefix(scheme + 3);
-  // A password that was not encoded may have any of these.
-  if (const std::size_t user = uri.rfind('@'); user != std::string_view::npos)
-    uri.remove_prefix(user + 1);
-  std::string hosts(uri.substr(0, uri.find_first_of("/?")));
+  // Before the options, which may hold an "@", too: Azure ends its own with appName=@ACCOUNT@.
+  uri = uri.substr(0, uri.find_first_of("/?"));
+  std::string hosts(uri.substr(uri.rfind('@') + 1));  // all of it, where there is no user
   std::transform(hosts.begin(), hosts.end(), hosts.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return hosts;

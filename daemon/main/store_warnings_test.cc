@@ -11,7 +11,10 @@ TEST_CASE("ServicesThatAreNotMongoDBAreKnownByTheirDomain", "[config]") {
         "mongodb+srv://u:p@shop.mongocluster.cosmos.azure.com/", "mongodb://SHOP.Cosmos.Azure.COM",
         "mongodb://a:1,shop.cluster-1.eu-central-1.docdb.amazonaws.com:27017/shop",
         "mongodb://u:p@shop.eu-central-1.docdb-elastic.amazonaws.com.:27017",
-        "mongodb://u:p@x/@shop.documents.azure.com", "mongodb://u:p@x.oraclecloudapps.com:27017/u",
+        "mongodb://u:p@x@shop.documents.azure.com",
+        "mongodb://u:p@shop.mongo.cosmos.azure.com:10255/?ssl=true&appName=@shop@",
+        "mongodb://u:p@shop.mongo.cosmos.azure.com?appName=@shop@",
+        "mongodb://u:p@x.oraclecloudapps.com:27017/u",
         "mongodb://1b2c.nam5.firestore.goog:443/shop?tls=true"}) {
     INFO(uri);
     const std::string warning = warning_of_uri(uri);
@@ -25,7 +28,7 @@ TEST_CASE("OtherHostsAreNotWarnedOf", "[config]") {
        {"", "mongodb://", "mongodb://localhost/shop", "mongodb+srv://shop.ab1cd.mongodb.net/shop",
         "mongodb://notcosmos.azure.com.example/", "mongodb://xdocdb.amazonaws.com",
         "mongodb://user:docdb.amazonaws.com@db1/", "mongodb://db1/?appName=cosmos.azure.com",
-        "cosmos.azure.com"}) {
+        "mongodb://db1/?appName=@cosmos.azure.com", "cosmos.azure.com"}) {
     INFO(uri);
     CHECK(warning_of_uri(uri).empty());
   }

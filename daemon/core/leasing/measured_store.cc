@@ -42,8 +42,10 @@ bool answers(const LeaseOutcome& outcome) {
          (outcome.kind == LeaseOutcome::Kind::refused && answers(outcome.error));
 }
 bool answers(const Resolution& resolution) {
-  return resolution.kind != Resolution::Kind::failed || resolution.restored ||
-         answers(resolution.error);
+  const bool found =
+      resolution.kind == Resolution::Kind::granted || resolution.kind == Resolution::Kind::absent;
+  const bool failed = resolution.kind == Resolution::Kind::failed;
+  return found || resolution.restored || (failed && answers(resolution.error));
 }
 bool answers(const ReturnOutcome& outcome) {
   return outcome.kind != ReturnOutcome::Kind::failed || outcome.contended || outcome.restored ||
@@ -54,17 +56,29 @@ bool answers(const Result<T>& result) {
   return answers(result.status());
 }
 
+// Whether it may be said without asking the store, as of a lease that left no record.
+template <typename T>
+bool needs_no_store(const T& /*answer*/) {
+  return false;
+}
+bool needs_no_store(const Resolution& resolution) {
+  return resolution.kind == Resolution::Kind::untraceable;
+}
+
 }  // namespace
 
 template <typename Answer>
 std::function<void(Answer)> MeasuredStore::watched(std::function<void(Answer)> done) {
   ++calls_->open;
-  if (!calls_->silent_since_us) calls_->silent_since_us = clock_.monotonic_us();
-  return [calls = calls_, &clock = clock_, done = std::move(done)](Answer answer) {
+  const bool first = !calls_->silent_since_us;
+  if (first) calls_->silent_since_us = clock_.monotonic_us();
+  return [calls = calls_, &clock = clock_, first, done = std::move(done)](Answer answer) {
     --calls->open;
     if (answers(answer)) {
       calls->silent_since_us.reset();
       if (calls->open > 0) calls->silent_since_us = clock.monotonic_us();
+    } else if (first && calls->open == 0 && needs_no_store(answer)) {
+      calls->silent_since_us.reset();
     }
     done(std::move(answer));
   };

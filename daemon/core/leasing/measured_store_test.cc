@@ -144,6 +144,20 @@ TEST_CASE("AnErrorThatMayPassIsNoAnswer", "[measured_store]") {
   CHECK(here.measured.silent_ms() == 0);
 }
 
+// A store in plain mode says it without asking anybody.
+TEST_CASE("ALookUpThatNeedsNoStoreIsNoAnswerOfIt", "[measured_store]") {
+  Measured here;
+  static_cast<void>(here.look_up({Look::Kind::untraceable}, false));
+  here.clock.now_us += 60'000'000;
+  CHECK(here.measured.silent_ms() == 0);  // and nothing waits for one
+  static_cast<void>(here.lease({Script::Kind::refuse}, 6'000));
+  CHECK(here.measured.silent_ms() == 6'000);
+  static_cast<void>(here.look_up({Look::Kind::untraceable}, false));
+  CHECK(here.measured.silent_ms() == 6'000);
+  static_cast<void>(here.look_up({}, false));
+  CHECK(here.measured.silent_ms() == 0);
+}
+
 TEST_CASE("AnAnswerMayComeAfterTheEndOfWhoMeasures", "[measured_store]") {
   const SetClock clock;
   ScriptedStore store;

@@ -104,6 +104,13 @@ DynamoAnswer judge_error(const HttpReply& reply, const DynamoBody& body, const s
                 fmt::format("{} (status {})", said, reply.status));
 }
 
+// The service does not know the operation.
+bool is_unknown_operation(const HttpReply& reply) {
+  if (!is_client_error(reply.status)) return false;
+  const auto body = read_dynamo_body(reply.body);
+  return body.ok() && body->error_type == "UnknownOperationException";
+}
+
 }  // namespace
 
 DynamoAnswer judge_dynamo_reply(const HttpReply& reply, const std::string& where,
@@ -149,15 +156,22 @@ std::string DynamoClient::place_of(const DynamoKey& key) const {
 void DynamoClient::read(const DynamoKey& key, Done done) {
   const std::string where = place_of(key);
   if (target_.unsafe_global_table) return send({"GetItem", read_body(key), where}, std::move(done));
-  send({"GetItem", read_body(key), where}, [where, done = std::move(done)](DynamoAnswer read) {
-    if (read.item && is_of_global_table(*read.item))
-      return done(answer(DynamoAnswer::Kind::refused, ErrorCode::STORE_REFUSED,
-                         where +
-                             ": its attributes aws:rep:... are those of a global table (version "
-                             "2017.11.29)" +
-                             kGlobalTable));
-    done(std::move(read));
+  send({"GetItem", read_body(key), where}, [this, where, table = key.table,
+                                            done = std::move(done)](DynamoAnswer read) {
+    if (!read.item || !is_of_global_table(*read.item)) return done(std::move(read));
+    DynamoAnswer global = answer(DynamoAnswer::Kind::refused, ErrorCode::STORE_REFUSED,
+                                 where +
+                                     ": its attributes aws:rep:... are those of a global table "
+                                     "(version 2017.11.29)" +
+                                     kGlobalTable);
+    global_tables_[table] = global.error;
+    done(std::move(global));
   });
+}
+
+Status DynamoClient::read_as_global(const std::string& table) const {
+  const auto found = global_tables_.find(table);
+  return found == global_tables_.end() ? Status() : found->second;
 }
 
 void DynamoClient::describe(const std::string& table, Done done) {
@@ -195,18 +209,19 @@ void DynamoClient::sign_and_send(const Request& asked, Done done,
     for (const auto& [name, value] : *list) request.headers.push_back(name + ": " + value);
   request.body = std::move(to_sign.body);
   request.timeout_ms = target_.timeout_ms;
-  http_.send(std::move(request),
-             [&provider = credentials_, credentials, where = asked.where,
-              may_be_denied = asked.may_be_denied, done = std::move(done)](const HttpReply& reply) {
-               DynamoAnswer judged = judge_dynamo_reply(reply, where, *credentials);
-               // With others it may be granted, so waiting requests keep waiting.
-               const std::optional<AwsRefusal> refusal = refusal_of_credentials(reply);
-               judged.denied = may_be_denied && refusal == AwsRefusal::rights;
-               if (refusal && !judged.denied && provider.refused(*credentials, *refusal))
-                 judged.error = {ErrorCode::UNAVAILABLE,
-                                 judged.error.text() + "; the daemon searches for others"};
-               done(std::move(judged));
-             });
+  http_.send(std::move(request), [&provider = credentials_, credentials, where = asked.where,
+                                  may_be_missing = asked.may_be_missing,
+                                  done = std::move(done)](const HttpReply& reply) {
+    DynamoAnswer judged = judge_dynamo_reply(reply, where, *credentials);
+    // With others it may be granted, so waiting requests keep waiting.
+    const std::optional<AwsRefusal> refusal = refusal_of_credentials(reply);
+    judged.cannot_be_asked =
+        may_be_missing && (refusal == AwsRefusal::rights || is_unknown_operation(reply));
+    if (refusal && !judged.cannot_be_asked && provider.refused(*credentials, *refusal))
+      judged.error = {ErrorCode::UNAVAILABLE,
+                      judged.error.text() + "; the daemon searches for others"};
+    done(std::move(judged));
+  });
 }
 
 }  // namespace seqd

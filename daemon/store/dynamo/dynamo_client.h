@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,7 +37,7 @@ struct DynamoAnswer {
   std::optional<DynamoItem> item;
   Status error;
   std::string other_regions = {};  // see DynamoBody
-  bool denied = false;             // of describe(): the right is not there
+  bool cannot_be_asked = false;    // of describe(): the right or the operation is not there
 };
 
 // Why a global table is refused, and what to do.
@@ -56,7 +57,7 @@ class DynamoClient {
         target_(std::move(target)),
         credentials_(credentials) {}
 
-  // STORE_REFUSED: the item is one of a global table.
+  // STORE_REFUSED: the item is one of a global table. That stays known of its table.
   void read(const DynamoKey& key, Done done);
   // Of the whole table. Needs a right of its own; that it is missing says nothing of the
   // credentials.
@@ -66,8 +67,11 @@ class DynamoClient {
   // Host, table and item, for people.
   std::string place_of(const DynamoKey& key) const;
   std::string place_of_table(const std::string& table) const;
+  // Not OK: the error of an item of that table that was read, and is one of a global table.
+  Status read_as_global(const std::string& table) const;
   bool takes_global_tables() const { return target_.unsafe_global_table; }
   std::int64_t wall_ms() const { return clock_.wall_ms(); }
+  std::int64_t monotonic_ms() const { return clock_.monotonic_ms(); }
   // Runs on the loop, after the present call has returned.
   void later(std::function<void()> call) { timers_.schedule(0, std::move(call)); }
 
@@ -76,7 +80,7 @@ class DynamoClient {
     const char* operation;
     std::string body;
     std::string where;
-    bool may_be_denied = false;
+    bool may_be_missing = false;  // the right to it, or the operation
   };
   void send(Request request, Done done);
   void sign_and_send(const Request& asked, Done done,
@@ -87,6 +91,7 @@ class DynamoClient {
   const Clock& clock_;
   const DynamoTarget target_;
   AwsProvider& credentials_;
+  std::map<std::string, Status> global_tables_;  // by what was read; as many as are configured
 };
 
 // What an answer of the service means. Pure; `where` begins the text of an error, which holds none

@@ -3,15 +3,23 @@
 namespace seqd {
 
 void DynamoTables::check(const std::string& table, const std::function<void(const Status&)>& done) {
-  if (client_->takes_global_tables() || good_->contains(table)) return done({});
-  client_->describe(table, [client = client_, good = good_, table,
+  if (client_->takes_global_tables()) return done({});
+  if (Status read = client_->read_as_global(table); !read.ok()) return done(read);
+  const std::int64_t now_ms = client_->monotonic_ms();
+  const auto known = good_->find(table);
+  if (known != good_->end() && now_ms - known->second <= kBelievedMs) return done({});
+  client_->describe(table, [client = client_, good = good_, table, now_ms,
                             done](const DynamoAnswer& answer) {
-    if (!answer.other_regions.empty())
+    if (!answer.other_regions.empty()) {
+      good->erase(table);
       return done({ErrorCode::STORE_REFUSED, client->place_of_table(table) + " has replicas in " +
                                                  answer.other_regions + kGlobalTable});
-    // A service that is away, or busy, is asked again. What follows fails as well, or is good.
-    if (answer.kind == DynamoAnswer::Kind::done || answer.denied) good->insert(table);
-    done({});
+    }
+    const bool said = answer.kind == DynamoAnswer::Kind::done || answer.cannot_be_asked;
+    if (said) (*good)[table] = now_ms;
+    // The service adds no region while it does not answer.
+    if (said || good->contains(table)) return done({});
+    done(answer.error);
   });
 }
 

@@ -1,11 +1,13 @@
 // DynamoTables: whether the tables of a store may be leased from: one that another region writes,
-// too, may not. Each is asked for once, where the right is there; without it, or where a service
-// does not know, nothing is said against a table. Loop thread; calls under way outlive it.
+// too, may not. The service is asked for each, where the right is there, and again every minute as
+// a region can be added at any time; without the right, or where a service does not know, nothing
+// is said against a table. Loop thread; calls under way outlive it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "daemon/store/dynamo/dynamo_client.h"
@@ -16,14 +18,18 @@ class DynamoTables {
  public:
   explicit DynamoTables(std::shared_ptr<DynamoClient> client) : client_(std::move(client)) {}
 
-  // OK, or STORE_REFUSED. May answer before it returns. A table that was refused is asked for
-  // again.
+  // How long what the service said of a table is believed, ms.
+  static constexpr std::int64_t kBelievedMs = 60'000;
+
+  // OK, STORE_REFUSED, or why the service could not be asked. May answer before it returns. A table
+  // that was refused is asked for again.
   void check(const std::string& table, const std::function<void(const Status&)>& done);
 
  private:
   const std::shared_ptr<DynamoClient> client_;
-  // Not more than the configuration names.
-  const std::shared_ptr<std::set<std::string>> good_ = std::make_shared<std::set<std::string>>();
+  // Good tables, and when the service was asked. Not more than the configuration names.
+  const std::shared_ptr<std::map<std::string, std::int64_t>> good_ =
+      std::make_shared<std::map<std::string, std::int64_t>>();
 };
 
 }  // namespace seqd

@@ -55,7 +55,6 @@ TEST_CASE("DynamoTables: what says nothing against a table is no reason to refus
   const HttpFault answer = GENERATE_COPY(
       says(400, dynamo_error("AccessDeniedException", "not authorized to DescribeTable")),
       says(400, dynamo_error("UnknownOperationException", "")),
-      says(503, dynamo_error("ServiceUnavailable", "")),
       says(200, described(R"(, "Replicas": [])")), says(200, described(R"(, "Replicas": {})")),
       says(200, R"({"Table": []})"), says(200, R"({"Table": null})"),
       says(200, described(R"(, "MultiRegionConsistency": "STRONG",
@@ -79,6 +78,51 @@ TEST_CASE("DynamoTables: a right that is missing is not asked for again", "[dyna
   CHECK(faults.proxy.seen(kDescribe) == before + 1);
 }
 
+TEST_CASE("DynamoTables: while it cannot be asked for a table, nothing is leased from it",
+          "[dynamo]") {
+  DynamoFaults faults;
+  auto store = faults.open();
+  const auto request = slot_request();
+  claim(*store, request);
+  const HttpFault answer =
+      GENERATE(says(503, dynamo_error("ServiceUnavailable", "")), says(500, ""),
+               says(400, dynamo_error("ThrottlingException", "slow down")),
+               says(400, dynamo_error("LimitExceededException", "")));
+  INFO(answer.body);
+  faults.proxy.plan(kDescribe, {answer});
+  const LeaseOutcome refused = store->lease(request);
+  require_refused(refused, ErrorCode::UNAVAILABLE);
+  CHECK(faults.server.number("orders") == -1);
+  require_granted(store->lease(request), 1, 11);
+}
+
+TEST_CASE("DynamoTables: a table that becomes a global one is noticed", "[dynamo]") {
+  DynamoFaults faults;
+  auto store = faults.open();
+  auto request = slot_request();
+  claim(*store, request);
+  require_granted(store->lease(request), 1, 11);
+  const auto next = [&request](std::int64_t high_water) {
+    request.token = random_token(LeaseTrace::slot);
+    request.high_water = high_water;
+  };
+  // No region is added by a service that does not answer: what was good stays good, and the next
+  // lease asks again.
+  store->pass(60'001);
+  faults.proxy.plan(kDescribe, {says(503, ""), says(200, kGlobal), says(503, "")});
+  next(11);
+  require_granted(store->lease(request), 11, 21);
+  next(21);
+  require_refused(store->lease(request), ErrorCode::STORE_REFUSED);
+  // And what was none is none until the service says so.
+  require_refused(store->lease(request), ErrorCode::UNAVAILABLE);
+  require_granted(store->lease(request), 21, 31);
+  const int before = faults.proxy.seen(kDescribe);
+  next(31);
+  require_granted(store->lease(request), 31, 41);
+  CHECK(faults.proxy.seen(kDescribe) == before);
+}
+
 TEST_CASE("DynamoTables: an item of a global table of 2017 is refused, unless that is allowed",
           "[dynamo]") {
   DynamoFaults faults;
@@ -97,6 +141,32 @@ TEST_CASE("DynamoTables: an item of a global table of 2017 is refused, unless th
   require_refused(refused, ErrorCode::STORE_REFUSED);
   CHECK(refused.error.text().find("2017.11.29") != std::string::npos);
   CHECK(faults.server.number("orders") == 41);
+}
+
+TEST_CASE("DynamoTables: nothing is leased blindly from what was read as a global table of 2017",
+          "[dynamo]") {
+  DynamoFaults faults;
+  auto store = faults.open();
+  auto request = slot_request();
+  claim(*store, request);
+  require_granted(store->lease(request), 1, 11);
+  auto other = lease_request("tickets", 10, LeaseTrace::slot);
+  other.instance = request.instance;
+  require_granted(store->lease(other), 1, 11);
+  faults.server.put("orders", R"({"seq": {"N": "41"}, "aws:rep:deleting": {"BOOL": false},
+      "aws:rep:updateregion": {"S": "us-east-1"}, "aws:rep:updatetime": {"N": "1"}})");
+  // A person looks at the one; the other is of the same table.
+  const ReadRequest look = {.binding = request.binding, .instance = {}};
+  REQUIRE(store->read(look).status().code() == ErrorCode::STORE_REFUSED);
+  const int before = faults.proxy.seen(kUpdate);
+  for (LeaseRequest* each : {&request, &other}) {
+    each->token = random_token(LeaseTrace::slot);
+    each->high_water = 11;
+    const LeaseOutcome refused = store->lease(*each);
+    require_refused(refused, ErrorCode::STORE_REFUSED);
+    CHECK(refused.error.text().find("2017.11.29") != std::string::npos);
+  }
+  CHECK(faults.proxy.seen(kUpdate) == before);
 }
 
 }  // namespace

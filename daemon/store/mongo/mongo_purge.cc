@@ -157,7 +157,7 @@ Result<std::int64_t> MongoPurge::server_clock_s(const MongoConnection& connectio
   const Document hello = std::move(Document().add_shortest("isMaster", 1));
   if (!mongoc_client_command_simple(connection.get(), "admin", hello.get(), primary.get(),
                                     reply.uninitialised(), &error)) {
-    return clients_.status_of(error, collection);
+    return clients_.status_of(error, collection, reply.get());
   }
   bson_iter_t found;
   if (find_field(reply.get(), "localTime", &found) && BSON_ITER_HOLDS_DATE_TIME(&found))
@@ -193,7 +193,9 @@ Result<CounterPage> MongoPurge::find(const CounterQuery& query) {
     page.counters.push_back(counter_in(Document(document), query.binding, *key, clients_));
   }
   bson_error_t error = {};
-  if (mongoc_cursor_error(cursor.get(), &error)) return clients_.status_of(error, collection);
+  const bson_t* reply = nullptr;
+  if (mongoc_cursor_error_document(cursor.get(), &error, &reply))
+    return clients_.status_of(error, collection, reply);
   page.more = looked_at == query.limit && !page.counters.empty();
   return page;
 }

@@ -46,7 +46,7 @@ StorePlace MongoStore::place() const {
 // A lease goes out as its token is marked or not at all: what is in the log then says where to
 // look.
 Status MongoStore::check_trace(const LeaseRequest& request) {
-  auto mode = mode_.decide(request.binding.collection);
+  auto mode = mode_.decide(request.binding.collection, request.instance);
   if (!mode.ok()) return mode.status();
   const LeaseTrace marked = trace_of(request.token);
   // Where numbered writes go, transactions go, too.
@@ -87,7 +87,8 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
     outcome = refused({ErrorCode::UNAVAILABLE,
                        outcome.error.text() + "; it is requested again without that object"});
   }
-  if (outcome.kind == LeaseOutcome::Kind::granted) mode_.granted(request);
+  if (outcome.kind == LeaseOutcome::Kind::granted)
+    mode_.granted(request, outcome.end - outcome.begin);
   if (!index_known && outcome.kind == LeaseOutcome::Kind::granted) {
     const std::lock_guard lock(mutex_);
     indexed_.insert(place);
@@ -121,7 +122,9 @@ Resolution MongoStore::resolve(const LeaseRequest& request) {
       sessions_.take_over(request.instance);
       sessions_.end_suspects();
     }
-    Resolution found = records_.resolve(request);
+    bool refused_by_validator = false;
+    Resolution found = records_.resolve(request, &refused_by_validator);
+    if (refused_by_validator) static_cast<void>(mode_.validator_refused(request));
     if (found.kind == Resolution::Kind::failed) return found;
     age = check_age(request.instance, request.heartbeat, &restored);
     if (age.ok()) return found;
@@ -143,7 +146,7 @@ Result<ClaimOutcome> MongoStore::claim(const ClaimRequest& request) {
   auto outcome = instances_.claim(request);
   // Leases follow a claim; their first token is then marked by what is, not by what was expected. A
   // server that cannot do what is configured is said to them.
-  if (outcome.ok()) static_cast<void>(mode_.decide(kMongoLedger));
+  if (outcome.ok()) static_cast<void>(mode_.decide(kMongoLedger, request.instance));
   return outcome;
 }
 
@@ -152,7 +155,7 @@ Result<CounterReading> MongoStore::read(const ReadRequest& request) {
   if (Status status = check_mongo_binding(request.binding); !status.ok()) return status;
   auto reading = read_mongo_counter(*clients_, request.binding);
   if (!reading.ok() || !reading->exists) return reading;
-  auto mode = mode_.decide(request.binding.collection);
+  auto mode = mode_.decide(request.binding.collection, request.instance);
   if (!mode.ok()) return mode.status();
   auto parked = count_parked(*clients_, request.binding, *mode);
   if (!parked.ok()) return parked.status();
@@ -189,7 +192,7 @@ ReturnOutcome MongoStore::return_range(const ReturnRequest& request) {
 }
 
 std::vector<InsertOutcome> MongoStore::insert(const InsertBatch& batch) {
-  return MongoInsert(*clients_, batch).run();
+  return MongoInsert(*clients_, collections_, batch).run();
 }
 
 Result<CounterPage> MongoStore::find_counters(const CounterQuery& query) {

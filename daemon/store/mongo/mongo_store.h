@@ -16,6 +16,7 @@
 
 #include "daemon/store/blocking_store.h"
 #include "daemon/store/mongo/driver/mongo_client.h"
+#include "daemon/store/mongo/insert/mongo_collection.h"
 #include "daemon/store/mongo/lease/mongo_instances.h"
 #include "daemon/store/mongo/lease/mongo_lease_mode.h"
 #include "daemon/store/mongo/lease/mongo_lease_records.h"
@@ -74,6 +75,7 @@ class MongoStore final : public BlockingStore {
   MongoSessions sessions_;
   MongoLeaseSweep sweep_;
   MongoLeaseMode mode_;
+  MongoCollections collections_;
   UnconfirmedLeases unconfirmed_;
   SessionTokens session_tokens_;  // loop thread
   const int concurrency_;

@@ -97,6 +97,37 @@ TEST_CASE("Mongos: a server alone has not inserted what is among its writeErrors
   CHECK(alone.mongos.seen("insert") == 1);
 }
 
+TEST_CASE("Mongos: an interruption of a server that knows more of them than we is unknown",
+          "[mongo]") {
+  Sharded alone("", kMongoAlone);
+  REQUIRE(alone.store->lease(lease_request("orders", 10)).begin == 1);
+  alone.mongos.answer("findAndModify", 1,
+                      R"({"ok": 0, "code": 99999, "codeName": "InterruptedDueToSomething",
+                          "errmsg": "while waiting for the majority"})");
+  LeaseRequest request = lease_request("orders", 10);
+  request.high_water = 11;
+  const LeaseOutcome outcome = alone.store->lease(request);
+  INFO(outcome.error.to_string());
+  CHECK(outcome.kind == LeaseOutcome::Kind::unknown);
+  CHECK(outcome.error.code() == ErrorCode::UNAVAILABLE);
+  CHECK(alone.server.number("counters", "orders", "seq") == 20);
+}
+
+// As DocumentDB answers.
+TEST_CASE("Mongos: a service without retryable writes refuses inserts, and what to do is told",
+          "[mongo]") {
+  Sharded sharded;
+  sharded.mongos.refuse(
+      "insert", 1'000, R"({"ok": 0, "code": 301, "errmsg": "Retryable writes are not supported"})");
+  for (const InsertOutcome& outcome : sharded.insert({"Ada", "Bob"})) {
+    INFO(outcome.error.to_string());
+    CHECK(outcome.kind == Kind::refused);
+    CHECK(outcome.error.code() == ErrorCode::STORE_REFUSED);
+    CHECK(outcome.error.text().find("retryWrites=false") != std::string::npos);
+  }
+  CHECK(sharded.server.count("people") == 0);
+}
+
 // What config.collections of the cluster says of the collection, the next time.
 void shard_by(Sharded& sharded, const std::string& entry) {
   sharded.mongos.answer("find", 1,
@@ -189,20 +220,52 @@ TEST_CASE("Mongos: what the shard says of a document is believed", "[mongo]") {
   CHECK(outcomes[2].id == 2);
 }
 
-TEST_CASE("Mongos: a lease that no shard was asked for is refused", "[mongo]") {
-  const int code = GENERATE(61, 301, 8000);  // as mongos and what stands before it say
-  CAPTURE(code);
-  Sharded sharded;
-  REQUIRE(sharded.store->lease(lease_request("orders", 10)).begin == 1);
-  sharded.mongos.answer(
-      "findAndModify", 1,
-      fmt::format(R"({{"ok": 0, "code": {}, "codeName": "x", "errmsg": "no"}})", code));
+// A lease of 11 to 20, to which mongos says an error of that code and in these words.
+struct SaidOfALease {
+  int code;
+  const char* words;
+
+  std::string reply() const {
+    return fmt::format(R"({{"ok": 0, "code": {}, "codeName": "x", "errmsg": "{}"}})", code, words);
+  }
+};
+
+LeaseOutcome second_lease(Sharded& sharded) {
   LeaseRequest request = lease_request("orders", 10);
   request.high_water = 11;
-  const LeaseOutcome outcome = sharded.store->lease(request);
+  return sharded.store->lease(request);
+}
+
+TEST_CASE("Mongos: a lease that no shard was asked for is refused", "[mongo]") {
+  // As mongos, DocumentDB and what stands before a server of Atlas say it.
+  const auto said =
+      GENERATE(SaidOfALease{61, "no"}, SaidOfALease{301, "Retryable writes are not supported"},
+               SaidOfALease{8000, "you are over your space quota, using 513 MB of 512 MB"},
+               SaidOfALease{8000, "user is not allowed to do action [update] on [shop.counters]"});
+  CAPTURE(said.code, said.words);
+  Sharded sharded;
+  REQUIRE(sharded.store->lease(lease_request("orders", 10)).begin == 1);
+  sharded.mongos.refuse("findAndModify", 1, said.reply());
+  const LeaseOutcome outcome = second_lease(sharded);
   INFO(outcome.error.to_string());
   CHECK(outcome.kind == LeaseOutcome::Kind::refused);
   CHECK(outcome.error.code() == ErrorCode::STORE_REFUSED);
+  CHECK(sharded.server.number("counters", "orders", "seq") == 10);
+}
+
+TEST_CASE("Mongos: a code that services share proves nothing without their words", "[mongo]") {
+  // DataCorruptionDetected has DocumentDB's code, and that of Atlas says nothing at all.
+  const auto said = GENERATE(SaidOfALease{301, "the index has no such record"},
+                             SaidOfALease{8000, "the connection to the server was lost"});
+  CAPTURE(said.code);
+  Sharded sharded;
+  REQUIRE(sharded.store->lease(lease_request("orders", 10)).begin == 1);
+  sharded.mongos.answer("findAndModify", 2, said.reply());
+  const LeaseOutcome outcome = second_lease(sharded);
+  INFO(outcome.error.to_string());
+  CHECK(outcome.kind == LeaseOutcome::Kind::unknown);
+  CHECK(outcome.error.text().find("retryWrites=false") == std::string::npos);
+  CHECK(sharded.server.number("counters", "orders", "seq") == 20);
 }
 
 // --- where a counter lies
@@ -292,12 +355,8 @@ TEST_CASE("Mongos: a lease whose shard did not answer is unknown, whatever mongo
   Sharded sharded;
   REQUIRE(sharded.store->lease(lease_request("orders", 10)).begin == 1);
   // By then the driver has repeated it, too.
-  sharded.mongos.answer(
-      "findAndModify", 2,
-      fmt::format(R"({{"ok": 0, "code": {}, "codeName": "x", "errmsg": "shard"}})", code));
-  LeaseRequest request = lease_request("orders", 10);
-  request.high_water = 11;
-  const LeaseOutcome outcome = sharded.store->lease(request);
+  sharded.mongos.answer("findAndModify", 2, SaidOfALease{code, "shard"}.reply());
+  const LeaseOutcome outcome = second_lease(sharded);
   INFO(outcome.error.to_string());
   CHECK(outcome.kind == LeaseOutcome::Kind::unknown);
   CHECK(sharded.server.number("counters", "orders", "seq") > 10);

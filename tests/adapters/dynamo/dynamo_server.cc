@@ -1,6 +1,7 @@
 #include "tests/adapters/dynamo/dynamo_server.h"
 
 #include <fmt/format.h>
+#include <atomic>
 
 #include <future>
 #include <mutex>
@@ -114,10 +115,18 @@ std::int64_t DynamoServer::number(const std::string& key, const std::string& att
   return dynamo_integer(body->item->at(attribute)).value_or(-1);
 }
 
+// The host's, some time later.
+struct LaterClock final : Clock {
+  std::int64_t monotonic_ms() const override { return host.monotonic_ms() + passed_ms; }
+  std::int64_t wall_ms() const override { return host.wall_ms(); }
+  SystemClock host;
+  std::atomic<std::int64_t> passed_ms = 0;
+};
+
 // What is handed to the thread, and what lives on it.
 struct DynamoHandle::Loop {
   EventLoop loop;
-  SystemClock clock;
+  LaterClock clock;
   SystemRandom random;
   std::optional<AwsKeeper> keeper;
   std::optional<UvHttpClient> http;
@@ -165,6 +174,10 @@ DynamoHandle::~DynamoHandle() {
   loop_->http.reset();
   uv_close(reinterpret_cast<uv_handle_t*>(loop_->wake),
            [](uv_handle_t* handle) { delete reinterpret_cast<uv_async_t*>(handle); });
+}
+
+void DynamoHandle::pass(std::int64_t ms) {
+  loop_->clock.passed_ms += ms;
 }
 
 template <typename Answer, typename Request>

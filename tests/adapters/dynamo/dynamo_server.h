@@ -51,6 +51,8 @@ class DynamoHandle final : public BlockingStore {
       const DynamoStoreOptions& options,
       Credentials credentials = [] { return Result<AwsCredentials>(DynamoServer::credentials()); });
   ~DynamoHandle() override;
+  // The store's clock from now on is that much later.
+  void pass(std::int64_t ms);
 
   LeaseMode lease_mode() const override;
   StorePlace place() const override;

@@ -36,7 +36,12 @@ std::string MongosProxy::uri() const {
 
 void MongosProxy::answer(const std::string& command, int times, const std::string& reply) {
   const std::lock_guard lock(mutex_);
-  answers_[command] = {times, reply};
+  answers_[command] = {times, reply, true};
+}
+
+void MongosProxy::refuse(const std::string& command, int times, const std::string& reply) {
+  const std::lock_guard lock(mutex_);
+  answers_[command] = {times, reply, false};
 }
 
 int MongosProxy::seen(const std::string& command) {
@@ -49,13 +54,26 @@ void MongosProxy::serve(int client) {
   bool open = set >= 0;
   while (open) {
     const auto request = wire::read_message(client);
-    if (!request || !write_all(set, *request)) break;
+    if (!request) break;
+    const std::string command = wire::command_in(*request);
+    // Something harmless in its place, whose answer is the frame of ours.
+    const std::string sent =
+        is_carried_out(command)
+            ? *request
+            : wire::with_request(*request,
+                                 std::move(Document().add("ping", true).add("$db", "admin")));
+    if (!write_all(set, sent)) break;
     const auto reply = wire::read_message(set);
     if (!reply) break;
-    const std::string command = wire::command_in(*request);
     open = write_all(client, wire::with_reply(*reply, judged(command, wire::reply_in(*reply))));
   }
   server_.disconnect(set);
+}
+
+bool MongosProxy::is_carried_out(const std::string& command) {
+  const std::lock_guard lock(mutex_);
+  const auto found = answers_.find(command);
+  return found == answers_.end() || found->second.times == 0 || found->second.carried_out;
 }
 
 Document MongosProxy::judged(const std::string& command, const Document& reply) {

@@ -26,6 +26,8 @@ class MongosProxy {
   // The next `times` commands of that name are carried out, and answered with `reply` (extended
   // JSON) instead of what the set answered.
   void answer(const std::string& command, int times, const std::string& reply);
+  // The same of commands that are not carried out.
+  void refuse(const std::string& command, int times, const std::string& reply);
   // How many commands of that name have come.
   int seen(const std::string& command);
 
@@ -33,9 +35,11 @@ class MongosProxy {
   struct Answer {
     int times = 0;
     std::string reply;
+    bool carried_out = true;
   };
 
   void serve(int client);
+  bool is_carried_out(const std::string& command);
   // What the driver hears instead of `reply`, the document the set answered `command` with.
   Document judged(const std::string& command, const Document& reply);
 

@@ -95,10 +95,10 @@ Status MongoClients::status_of(const bson_error_t& error, const std::string& col
                                             "createCollection, listIndexes and collStats there "
                                             "(role readWrite)"};
     }
-    const bool unnumbered = error.code == kMongoNoRetryableWrites;
-    return {ErrorCode::STORE_REFUSED,
-            fmt::format("{} (code {}){}", what, error.code,
-                        unnumbered ? "; add retryWrites=false to the URI" : "")};
+    return {
+        ErrorCode::STORE_REFUSED,
+        fmt::format("{} (code {}){}", what, error.code,
+                    has_no_retryable_writes(error) ? "; add retryWrites=false to the URI" : "")};
   }
   if (!is_of_authentication(error)) return {ErrorCode::UNAVAILABLE, what};
   return {is_refused_authentication(error) ? ErrorCode::STORE_REFUSED : ErrorCode::UNAVAILABLE,
@@ -319,10 +319,11 @@ Result<bool> MongoClients::has_unique_index(const std::string& collection,
       found.insert(bson_iter_utf8(&iterator, nullptr));
   }
   bson_error_t error = {};
-  if (mongoc_cursor_error(cursor.get(), &error)) {
+  const bson_t* reply = nullptr;
+  if (mongoc_cursor_error_document(cursor.get(), &error, &reply)) {
     if (error.domain == MONGOC_ERROR_SERVER && error.code == 26)
       return false;  // no such collection
-    return status_of(error, collection);
+    return status_of(error, collection, reply);
   }
   if (found.empty()) return false;
   if (Status status = leave_built(connection, collection, found); !status.ok()) return status;

@@ -222,12 +222,13 @@ MongoWriteAnswer MongoNumberedWrites::find_and_modify(const MongoWrite& write) {
 
 // Once without effect is not enough: a server that does not know what the number means would apply
 // it, too, and then every repeat of a lease.
-Status MongoNumberedWrites::probe(MongoClients& clients, const std::string& collection) {
-  LeaseRequest request;
-  request.sequence = "probe";
+Status MongoNumberedWrites::probe(MongoClients& clients, const std::string& collection,
+                                  const Token& instance) {
+  LeaseRequest request;  // of no sequence: so the document is no record of a lease
+  request.instance = instance;
   bson_oid_t unique;  // a session that nobody else has
   bson_oid_init(&unique, nullptr);
-  std::copy_n(unique.bytes, sizeof unique.bytes, request.instance.begin());
+  std::copy_n(unique.bytes, sizeof unique.bytes, request.token.end() - sizeof unique.bytes);
   MongoNumberedWrites writes(clients, request);
   MongoWrite write;
   write.collection = collection;
@@ -239,10 +240,17 @@ Status MongoNumberedWrites::probe(MongoClients& clients, const std::string& coll
   write.remove = true;
   const MongoWriteAnswer first = writes.find_and_modify(write);
   if (first.kind != MongoWriteAnswer::Kind::done) return first.error;
+  const auto passing = [&](const char* what) {
+    return Status(ErrorCode::UNAVAILABLE, fmt::format("{}: {}", clients.where(collection), what));
+  };
+  // Two stores of one daemon may be at it.
+  if (!first.document) return passing("another one removed the document of the trial");
   const MongoWriteAnswer again = writes.find_and_modify(write);
-  if (again.kind != MongoWriteAnswer::Kind::done) return again.error;
-  if (first.document && again.document && bson_equal(first.document->get(), again.document->get()))
-    return {};
+  if (again.kind != MongoWriteAnswer::Kind::done)
+    return is_forgotten(again.server_code)
+               ? passing("the server forgot the answer to the first write of the trial")
+               : again.error;
+  if (again.document && bson_equal(first.document->get(), again.document->get())) return {};
   return {ErrorCode::STORE_REFUSED,
           fmt::format("{}: it does not answer a repeated write as it answered the first one",
                       clients.where(collection))};

@@ -38,9 +38,10 @@ class MongoNumberedWrites {
   // document that the first one left, whatever collection it names.
   MongoWriteAnswer find_and_modify(const MongoWrite& write);
 
-  // OK where a server takes numbered writes, and applies one once: it makes a document and removes
-  // it, and the removal is sent twice.
-  static Status probe(MongoClients& clients, const std::string& collection);
+  // OK where a server takes numbered writes, and applies one once: it makes a document of the
+  // instance and removes it, and the removal is sent twice. What is cut off leaves one document,
+  // which the next trial removes. One at a time.
+  static Status probe(MongoClients& clients, const std::string& collection, const Token& instance);
 
  private:
   struct Answer {

@@ -73,9 +73,10 @@ Status check_shard_key(MongoClients& clients, const std::string& collection,
   const bson_t* entry = nullptr;
   if (mongoc_cursor_next(cursor.get(), &entry)) return judge(clients, collection, field, entry);
   bson_error_t error = {};
-  if (!mongoc_cursor_error(cursor.get(), &error)) return {};  // not sharded
+  const bson_t* reply = nullptr;
+  if (!mongoc_cursor_error_document(cursor.get(), &error, &reply)) return {};  // not sharded
   if (error.domain != MONGOC_ERROR_SERVER || error.code != kUnauthorized)
-    return clients.status_of(error, collection);
+    return clients.status_of(error, collection, reply);
   if (is_known_unsharded(connection, clients, collection)) return {};
   return {ErrorCode::STORE_REFUSED,
           fmt::format("{}: whether it is sharded by another key than {} cannot be read: allow the "

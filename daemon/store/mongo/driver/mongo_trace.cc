@@ -2,6 +2,8 @@
 
 #include <strings.h>
 
+#include <string_view>
+
 #include "daemon/base/assertion.h"
 #include "daemon/store/mongo/driver/mongo_client.h"
 #include "daemon/store/mongo/driver/mongo_numbered_writes.h"
@@ -38,8 +40,6 @@ bool raised_before_writing(std::uint32_t code) {
     case 121:    // DocumentValidationFailure
     case 166:    // CommandNotSupportedOnView
     case 251:    // NoSuchTransaction: not on that server
-    case 301:    // DocumentDB has no retryable writes
-    case 8000:   // what stands before a server of Atlas
     case 10107:  // NotWritablePrimary
     case 11000:  // DuplicateKey
     case 13435:  // NotPrimaryNoSecondaryOk
@@ -47,6 +47,25 @@ bool raised_before_writing(std::uint32_t code) {
     default:
       return false;
   }
+}
+
+bool has_words(const bson_error_t& error, std::string_view words) {
+  return std::string_view(error.message).find(words) != std::string_view::npos;
+}
+
+// Codes that mean something else on other servers, or nothing by themselves: services that say one
+// of them in these words have written nothing, and passed nothing on.
+bool refused_by_service(const bson_error_t& error) {
+  constexpr std::uint32_t kOfAtlas = 8000;
+  return has_no_retryable_writes(error) ||
+         (error.code == kOfAtlas && (has_words(error, "over your space quota") ||
+                                     has_words(error, "is not allowed to do action")));
+}
+
+// By the server's own label. Of a repeat it says nothing about the times before.
+bool is_labelled_unwritten(const bson_t* reply) {
+  return mongoc_error_has_label(reply, "NoWritesPerformed") ||
+         mongoc_error_has_label(reply, "RetryableError");
 }
 
 // Whether a server that answers for itself may say so of one document that it has changed. Whatever
@@ -70,9 +89,10 @@ bool may_follow_the_change(std::uint32_t code) {
   }
 }
 
-bool proves_nothing_changed(const char* command, std::uint32_t code, const bson_t* reply) {
-  if (raised_before_writing(code)) return true;
-  return strcasecmp(command, "findAndModify") == 0 && !may_follow_the_change(code) &&
+bool proves_nothing_changed(const char* command, const bson_error_t& error, const bson_t* reply) {
+  if (raised_before_writing(error.code) || refused_by_service(error)) return true;
+  if (is_labelled_unwritten(reply)) return true;
+  return strcasecmp(command, "findAndModify") == 0 && !may_follow_the_change(error.code) &&
          !is_labelled_transient(reply);
 }
 
@@ -124,10 +144,11 @@ void on_failed(const mongoc_apm_command_failed_t* event) {
   bson_error_t error;
   mongoc_apm_command_failed_get_error(event, &error);
   if (error.domain != MONGOC_ERROR_SERVER ||
-      !proves_nothing_changed(name, error.code, mongoc_apm_command_failed_get_reply(event)))
+      !proves_nothing_changed(name, error, mongoc_apm_command_failed_get_reply(event)))
     return;
   ++current_trace->disproved;
-  if (raised_before_writing_by_shard(error.code)) ++current_trace->disproved_by_shard;
+  if (raised_before_writing_by_shard(error.code) || refused_by_service(error))
+    ++current_trace->disproved_by_shard;
 }
 
 }  // namespace
@@ -157,10 +178,18 @@ bool proves_not_inserted(std::uint32_t code, bool through_mongos) {
   return raised_before_writing_by_shard(code) || is_of_the_document(code);
 }
 
+bool has_no_retryable_writes(const bson_error_t& error) {
+  return error.code == kMongoNoRetryableWrites && has_words(error, "Retryable writes");
+}
+
 bool is_labelled_transient(const bson_t* reply) {
-  return mongoc_error_has_label(reply, "TransientTransactionError") ||
-         mongoc_error_has_label(reply, "RetryableWriteError") ||
-         mongoc_error_has_label(reply, "UnknownTransactionCommitResult");
+  for (const char* label : {"TransientTransactionError", "RetryableWriteError", "RetryableError",
+                            "UnknownTransactionCommitResult", "SystemOverloadedError"})
+    if (mongoc_error_has_label(reply, label)) return true;
+  // Newer servers have more interruptions than are in the list, all by that name.
+  bson_iter_t name;
+  return bson_iter_init_find(&name, reply, "codeName") && BSON_ITER_HOLDS_UTF8(&name) &&
+         std::string_view(bson_iter_utf8(&name, nullptr)).starts_with("Interrupted");
 }
 
 bool is_transient_error(std::uint32_t code) {
@@ -186,7 +215,15 @@ bool is_transient_error(std::uint32_t code) {
     case 262:    // ExceededTimeLimit
     case 264:    // TooManyFilesOpen
     case 290:    // TransactionExceededLifetimeLimitSeconds
+    case 355:    // InterruptedDueToStorageChange
     case 365:    // TemporarilyUnavailable
+    case 433:    // AdmissionQueueOverflow
+    case 449:    // RateLimitExceeded
+    case 450:    // PooledConnectionAcquisitionRejected
+    case 453:    // InterruptedDueToReshardingCriticalSection
+    case 462:    // IngressRequestRateLimitExceeded
+    case 463:    // overload of newer servers
+    case 473:    // an interruption of newer servers
     case 9001:   // SocketException
     case 10107:  // NotWritablePrimary
     case 11600:  // InterruptedAtShutdown
@@ -195,6 +232,9 @@ bool is_transient_error(std::uint32_t code) {
     case 13435:  // NotPrimaryNoSecondaryOk
     case 13436:  // NotPrimaryOrSecondary
     case 16500:  // Cosmos DB: too many requests
+    // RetriableRemoteCommandFailure, InterruptedDueToFCVChange
+    case 91331:
+    case 10045600:
       return true;
     default:
       return false;

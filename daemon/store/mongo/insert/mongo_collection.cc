@@ -6,7 +6,11 @@
 
 namespace seqd {
 
-Status check_is_collection(MongoClients& clients, const std::string& collection) {
+Status MongoCollections::check(MongoClients& clients, const std::string& collection, bool again) {
+  if (!again) {
+    const std::lock_guard lock(mutex_);
+    if (known_.contains(collection)) return {};
+  }
   const MongoConnection connection(clients.pool());
   if (connection.get() == nullptr) return clients.no_connection();
   // Asked so, no user needs a further right for it.
@@ -24,7 +28,11 @@ Status check_is_collection(MongoClients& clients, const std::string& collection)
   if (!find_field(reply.get(), "cursor.firstBatch.0.type", &type) || !BSON_ITER_HOLDS_UTF8(&type))
     return {};
   const std::string_view found = bson_iter_utf8(&type, nullptr);
-  if (found == "collection") return {};
+  if (found == "collection") {
+    const std::lock_guard lock(mutex_);
+    known_.insert(collection);
+    return {};
+  }
   return {ErrorCode::STORE_REFUSED,
           fmt::format("{}: it is a {}, which does not keep its _id unique; mode = \"insert\" needs "
                       "a collection",

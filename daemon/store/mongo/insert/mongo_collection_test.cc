@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tests/adapters/mongo/mongo_people.h"
+#include "tests/adapters/mongo/mongos_proxy.h"
 
 #include <catch2/catch.hpp>
 
@@ -47,6 +48,25 @@ TEST_CASE("MongoInsert: a view takes no document, and a name that is not there y
   people.batch.collection = "fresh";
   require_ids(people.insert({"Ada"}), {1});
   require_ids(people.insert({"Bob"}), {2});
+}
+
+TEST_CASE("MongoInsert: what a collection is is asked once, and again when it is empty",
+          "[mongo]") {
+  People people(kMongoAlone);
+  MongosProxy proxy(people.server);
+  MongoStoreOptions options = people.server.options();
+  options.uri = proxy.uri();
+  people.store = open_mongo_store(options);
+  require_ids(people.insert({"Ada"}), {1});
+  const int asked = proxy.seen("listCollections");
+  for (std::int64_t id = 2; id < 5; ++id) require_ids(people.insert({"Bob"}), {id});
+  CHECK(proxy.seen("listCollections") == asked);
+  people.server.command(R"({"drop": "people"})");
+  people.server.command(R"({"create": "people", "timeseries": {"timeField": "at"}})");
+  const InsertOutcome outcome = people.insert_one("Cid");
+  INFO(outcome.error.to_string());
+  CHECK(outcome.kind == Kind::refused);
+  CHECK(mentions(outcome.error, "timeseries"));
 }
 
 }  // namespace

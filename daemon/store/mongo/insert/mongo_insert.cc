@@ -10,7 +10,6 @@
 #include "daemon/store/mongo/driver/bson_conversion.h"
 #include "daemon/store/mongo/driver/mongo_sharding.h"
 #include "daemon/store/mongo/driver/mongo_trace.h"
-#include "daemon/store/mongo/insert/mongo_collection.h"
 #include "daemon/store/mongo/lease/mongo_binding.h"
 
 namespace seqd {
@@ -128,9 +127,10 @@ Status MongoInsert::prepare() {
   return check_mongo_binding(binding);
 }
 
-// Each time: a collection can be sharded, or made again as something else, at any time.
+// The key each time: a collection can be sharded at any time.
 Status MongoInsert::check_unique_ids() {
-  if (Status status = check_is_collection(clients_, batch_.collection); !status.ok()) return status;
+  Status status = collections_.check(clients_, batch_.collection, false);
+  if (!status.ok()) return status;
   return check_shard_key(clients_, batch_.collection, "_id");
 }
 
@@ -145,7 +145,11 @@ Result<std::int64_t> MongoInsert::next_id() {
                     .add("3", only("$project", Document().add("_id", std::int64_t{1}))));
   const auto highest = clients_.aggregate(batch_.collection, stages);
   if (!highest.ok()) return highest.status();
-  if (!*highest) return batch_.first_id;
+  if (!*highest) {
+    // It may have been dropped, and made again as something else.
+    Status status = collections_.check(clients_, batch_.collection, true);
+    return status.ok() ? Result<std::int64_t>(batch_.first_id) : status;
+  }
   bson_iter_t type;
   shortest_id_ =
       bson_iter_init_find(&type, (*highest)->get(), "_id") && BSON_ITER_HOLDS_INT32(&type);
@@ -222,7 +226,7 @@ MongoInsert::Answer MongoInsert::send(const std::vector<Document>& documents) {
     MongoReply reply;
     // The server's own words are in the trace; what the driver makes of them says less.
     static_cast<void>(mongoc_bulk_operation_execute(bulk.get(), reply.uninitialised(), &error));
-    answer = read_answer(error, scope.trace(), clients_.through_mongos(connection));
+    answer = read_answer(error, reply.get(), scope.trace(), clients_.through_mongos(connection));
   }
   if (answer.kind != Answer::Kind::unknown || answer.transaction_number == 0) return answer;
   return repeat(documents, connection, session.get(), std::move(answer));
@@ -253,7 +257,8 @@ MongoInsert::Answer MongoInsert::repeat(const std::vector<Document>& documents,
     static_cast<void>(mongoc_client_command_with_opts(
         connection.get(), clients_.target().database.c_str(), command.get(), nullptr, options.get(),
         reply.uninitialised(), &error));
-    Answer answer = read_answer(error, scope.trace(), clients_.through_mongos(connection));
+    Answer answer =
+        read_answer(error, reply.get(), scope.trace(), clients_.through_mongos(connection));
     if (answer.kind == Answer::Kind::decided) return answer;
     // That nothing was done now says nothing of the times before.
     first.error = std::move(answer.error);
@@ -263,8 +268,8 @@ MongoInsert::Answer MongoInsert::repeat(const std::vector<Document>& documents,
   return first;
 }
 
-MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const CommandTrace& trace,
-                                             bool through_mongos) const {
+MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const bson_t* reply,
+                                             const CommandTrace& trace, bool through_mongos) const {
   Answer answer;
   answer.transaction_number = trace.transaction_number;
   const auto concern = trace.inserted ? document_in(trace.inserted->get(), "writeConcernError")
@@ -291,7 +296,7 @@ MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const Co
   }
   answer.kind =
       trace.nothing_applied(through_mongos) ? Answer::Kind::refused : Answer::Kind::unknown;
-  answer.error = clients_.status_of(error, batch_.collection);
+  answer.error = clients_.status_of(error, batch_.collection, reply);
   return answer;
 }
 

@@ -19,13 +19,17 @@
 
 #include "daemon/core/insert/insert_store.h"
 #include "daemon/store/mongo/driver/mongo_client.h"
+#include "daemon/store/mongo/insert/mongo_collection.h"
 
 namespace seqd {
 
 class MongoInsert {
  public:
-  MongoInsert(MongoClients& clients, const InsertBatch& batch)
-      : clients_(clients), batch_(batch), outcomes_(batch.items.size()) {}
+  MongoInsert(MongoClients& clients, MongoCollections& collections, const InsertBatch& batch)
+      : clients_(clients),
+        collections_(collections),
+        batch_(batch),
+        outcomes_(batch.items.size()) {}
 
   std::vector<InsertOutcome> run();
 
@@ -57,8 +61,8 @@ class MongoInsert {
   Answer send(const std::vector<Document>& documents);
   Answer repeat(const std::vector<Document>& documents, const MongoConnection& connection,
                 mongoc_client_session_t* session, Answer first);
-  Answer read_answer(const bson_error_t& error, const struct CommandTrace& trace,
-                     bool through_mongos) const;
+  Answer read_answer(const bson_error_t& error, const bson_t* reply,
+                     const struct CommandTrace& trace, bool through_mongos) const;
   // True: the remaining documents may continue with the _id `next`.
   bool take(const Answer& answer, std::int64_t first, std::size_t count, std::int64_t& next);
   bool take_refusal(const Document& refusal, std::int64_t id);
@@ -71,6 +75,7 @@ class MongoInsert {
   void all_pending(Kind kind, const Status& error);
 
   MongoClients& clients_;
+  MongoCollections& collections_;
   const InsertBatch& batch_;
   std::vector<InsertOutcome> outcomes_;
   std::vector<Pending> pending_;                 // without an outcome yet, in order

@@ -43,8 +43,8 @@ LeaseTrace MongoLeaseMode::expected(const CounterBinding& binding) const {
   const std::lock_guard lock(mutex_);
   const LeaseTrace trace = choice_ ? choice_->trace : guess_;
   if (trace != LeaseTrace::slot) return trace;
-  const bool plain = plain_.contains(binding.collection) ||
-                     tried_plain_.contains({binding.collection, binding.key});
+  const bool plain =
+      plain_.contains(binding.collection) || tried_plain_.contains(counter_of(binding));
   return plain ? LeaseTrace::plain : trace;
 }
 
@@ -60,15 +60,18 @@ BlockingStore::LeaseMode MongoLeaseMode::told() const {
   return told;
 }
 
-Result<LeaseTrace> MongoLeaseMode::decide(const std::string& collection) {
+Result<LeaseTrace> MongoLeaseMode::decide(const std::string& collection, const Token& instance) {
   if (configured_ == LeaseModeOption::plain) return LeaseTrace::plain;
   auto facts = clients_.server(collection);
   if (!facts.ok()) return facts.status();
-  {
+  const auto known = [&]() -> std::optional<LeaseTrace> {
     const std::lock_guard lock(mutex_);
-    if (choice_ && facts_ == *facts) return choice_->trace;
-  }
-  auto chosen = choose(*facts);
+    return choice_ && facts_ == *facts ? std::optional(choice_->trace) : std::nullopt;
+  };
+  if (const auto trace = known()) return *trace;
+  const std::lock_guard choosing(choosing_);
+  if (const auto trace = known()) return *trace;  // by another thread meanwhile
+  auto chosen = choose(*facts, instance);
   if (!chosen.ok()) return chosen.status();
   const std::lock_guard lock(mutex_);
   facts_ = *facts;
@@ -76,25 +79,31 @@ Result<LeaseTrace> MongoLeaseMode::decide(const std::string& collection) {
   return choice_->trace;
 }
 
+MongoLeaseMode::Counter MongoLeaseMode::counter_of(const CounterBinding& binding) {
+  return {binding.collection, binding.key_field, binding.key_type, binding.key,
+          binding.counter_field};
+}
+
 bool MongoLeaseMode::validator_refused(const LeaseRequest& request) {
   const std::lock_guard lock(mutex_);
   if (configured_ != LeaseModeOption::automatic || !choice_ || choice_->trace != LeaseTrace::slot)
     return false;
-  const std::pair<std::string, std::string> counter(request.binding.collection,
-                                                    request.binding.key);
   if (trace_of(request.token) == LeaseTrace::slot) {
-    tried_plain_.insert(counter);
+    tried_plain_[counter_of(request.binding)] = request.count;
     return true;
   }
-  tried_plain_.erase(counter);  // it was not the field
+  tried_plain_.erase(counter_of(request.binding));  // it was not the field
   return false;
 }
 
-void MongoLeaseMode::granted(const LeaseRequest& request) {
+void MongoLeaseMode::granted(const LeaseRequest& request, std::int64_t count) {
   if (trace_of(request.token) != LeaseTrace::plain) return;
   const std::lock_guard lock(mutex_);
-  if (tried_plain_.erase({request.binding.collection, request.binding.key}) > 0)
-    plain_.insert(request.binding.collection);
+  const auto tried = tried_plain_.find(counter_of(request.binding));
+  if (tried == tried_plain_.end()) return;
+  // A lower number than the one that was refused shows nothing: the next lease has a field again.
+  if (count >= tried->second) plain_.insert(request.binding.collection);
+  tried_plain_.erase(tried);
 }
 
 Status MongoLeaseMode::cannot(const char* mode, const std::string& why) const {
@@ -103,7 +112,8 @@ Status MongoLeaseMode::cannot(const char* mode, const std::string& why) const {
                       clients_.target().hosts, mode, why)};
 }
 
-Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& facts) {
+Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& facts,
+                                                      const Token& instance) {
   using Kind = MongoServerFacts::Kind;
   const bool old = facts.wire_version < kMongoWireOfPipelines;
   switch (configured_) {
@@ -121,14 +131,14 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& fa
         return cannot("session",
                       "the server is a mongos, where seqd uses no transactions; set "
                       "\"plain\" or \"auto\"");
-      return choose_session();
+      return choose_session(instance);
     case LeaseModeOption::slot:
       if (old)
         return cannot("slot", "the server is older than MongoDB 4.2; update it, or set \"auto\"");
       return Choice{LeaseTrace::slot, "lease_mode = \"slot\" is configured"};
     case LeaseModeOption::automatic:
       if (old) return Choice{LeaseTrace::plain, "the server is older than MongoDB 4.2"};
-      if (facts.kind == Kind::replica_set) return choose_session();
+      if (facts.kind == Kind::replica_set) return choose_session(instance);
       if (facts.kind == Kind::alone)
         return Choice{LeaseTrace::slot, "the server is standalone and has no transactions"};
       return Choice{LeaseTrace::plain, "the server is a mongos"};
@@ -138,10 +148,11 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& fa
 
 // Each lease is announced in the collection, and a transaction needs one that exists; making it
 // shows whether that is allowed, too.
-Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_session() {
+Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_session(const Token& instance) {
   const Status made =
       clients_.run(Document().add("create", kMongoLedger), kMongoLedger, kMongoNamespaceExists);
-  const Status taken = made.ok() ? MongoNumberedWrites::probe(clients_, kMongoLedger) : Status();
+  const Status taken =
+      made.ok() ? MongoNumberedWrites::probe(clients_, kMongoLedger, instance) : Status();
   if (made.ok() && taken.ok()) return Choice{LeaseTrace::session, "the server is a replica set"};
   // A transient error decides nothing: the mode would stay "plain" until the server changes.
   for (const Status& failed : {made, taken})

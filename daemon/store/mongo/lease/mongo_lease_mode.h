@@ -3,18 +3,19 @@
 // to be another one (a server alone that was made a replica set). Thread-safe.
 //
 // A collection whose validator takes no further field in a counter is leased from in plain mode,
-// alone, and only once a plain lease of the same counter was granted: the validator may have
-// refused the number itself.
+// alone, and only once a plain lease of the same counter and of as many IDs was granted: the
+// validator may have refused the number itself.
 //
 // Invariant: a lease is sent only as its token is marked, and only if the server can do that.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "daemon/store/blocking_store.h"
 #include "daemon/store/lease_trace.h"
@@ -30,13 +31,14 @@ class MongoLeaseMode {
   LeaseTrace expected(const CounterBinding& binding) const;
 
   // Looks at the server. STORE_REFUSED when it cannot do what is configured, UNAVAILABLE when it is
-  // away. `collection` is for the text.
-  Result<LeaseTrace> decide(const std::string& collection);
+  // away. `collection` is for the text, `instance` for a document that is written for a moment.
+  Result<LeaseTrace> decide(const std::string& collection, const Token& instance);
 
-  // The validator of its collection refused this lease. Whether the next one of the counter goes
-  // without a field, which shows what the validator meant.
+  // The validator of its collection refused this lease, or to give it up. Whether the next one of
+  // the counter goes without a field, which shows what the validator meant.
   bool validator_refused(const LeaseRequest& request);
-  void granted(const LeaseRequest& request);
+  // `count`: of the IDs, which may be fewer than were requested.
+  void granted(const LeaseRequest& request, std::int64_t count);
 
   BlockingStore::LeaseMode told() const;
 
@@ -45,19 +47,23 @@ class MongoLeaseMode {
     LeaseTrace trace = LeaseTrace::plain;
     std::string reason;
   };
-  Result<Choice> choose(const MongoServerFacts& facts);
-  Result<Choice> choose_session();
+  // Collection, field, type and value of its key, field of its number.
+  using Counter = std::tuple<std::string, std::string, KeyType, std::string, std::string>;
+  static Counter counter_of(const CounterBinding& binding);
+  Result<Choice> choose(const MongoServerFacts& facts, const Token& instance);
+  Result<Choice> choose_session(const Token& instance);
   Status cannot(const char* mode, const std::string& why) const;
 
   MongoClients& clients_;
   const LeaseModeOption configured_;
   const LeaseTrace guess_;
+  std::mutex choosing_;       // one thread at a time
   mutable std::mutex mutex_;  // guards everything below
   std::optional<MongoServerFacts> facts_;
   std::optional<Choice> choice_;
   // The next two are at most as many as the configuration names.
-  std::set<std::pair<std::string, std::string>> tried_plain_;  // counters: collection and key
-  std::set<std::string> plain_;                                // collections
+  std::map<Counter, std::int64_t> tried_plain_;  // with the IDs of the lease that was refused
+  std::set<std::string> plain_;                  // collections
 };
 
 }  // namespace seqd

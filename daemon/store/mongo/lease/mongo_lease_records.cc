@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
 
 #include "daemon/base/assertion.h"
 #include "daemon/store/mongo/driver/mongo_numbered_writes.h"
@@ -21,11 +19,6 @@ bool in_ledger(const LeaseRequest& request) {
   return is_in_ledger(trace_of(request.token));
 }
 
-// What stands before the name of a record's field.
-std::string prefix_of(const LeaseRequest& request) {
-  return in_ledger(request) ? "" : "seqd.slots." + slot_of(request) + ".";
-}
-
 Document record_filter(const LeaseRequest& request) {
   return in_ledger(request) ? std::move(Document().add("_id", slot_of(request)))
                             : key_filter(request.binding);
@@ -35,7 +28,7 @@ Document record_filter(const LeaseRequest& request) {
 // granted or given up stays.
 void require_newest(Document& filter, const LeaseRequest& request,
                     const std::optional<Token>& newest) {
-  const std::string prefix = prefix_of(request);
+  const std::string prefix = record_prefix(request);
   if (newest) {
     filter.add_binary(prefix + "token", *newest);
     if (*newest == request.token) filter.add(prefix + "state", "sent");
@@ -53,7 +46,7 @@ const char* state_word(const LeaseRecord& record) {
 
 // The fields of a record, at the server's time.
 Document record_change(const LeaseRequest& request, const LeaseRecord& record, Document set = {}) {
-  const std::string prefix = prefix_of(request);
+  const std::string prefix = record_prefix(request);
   set.add_binary(prefix + "token", record.token)
       .add(prefix + "state", state_word(record))
       .add(prefix + "begin", record.span.begin)
@@ -67,27 +60,6 @@ Document record_change(const LeaseRequest& request, const LeaseRecord& record, D
     set.add("collection", request.binding.collection).add("key", request.binding.key);
   return std::move(
       Document().add("$set", set).add("$currentDate", Document().add(prefix + "at", true)));
-}
-
-// What a record says of a lease that was sent as a numbered write.
-std::optional<LeaseRecord::Sent> sent_in(const Document& document, const std::string& prefix) {
-  bson_iter_t found;
-  const auto text = [&](const char* name) -> std::string {
-    const bool there =
-        find_field(document.get(), prefix + name, &found) && BSON_ITER_HOLDS_UTF8(&found);
-    return there ? bson_iter_utf8(&found, nullptr) : "";
-  };
-  const auto number = [&](const char* name) -> std::int64_t {
-    const bool there =
-        find_field(document.get(), prefix + name, &found) && BSON_ITER_HOLDS_INT(&found);
-    return there ? bson_iter_as_int64(&found) : 0;
-  };
-  if (text("state") != "sent") return std::nullopt;
-  LeaseRecord::Sent sent{.count = number("count")};
-  sent.statement = static_cast<std::int32_t>(
-      std::clamp<std::int64_t>(number("statement"), 1, std::numeric_limits<std::int32_t>::max()));
-  sent.meaning = text("meaning") == meaning_word(Meaning::next) ? Meaning::next : Meaning::last;
-  return sent;
 }
 
 // Whether a look-up may make the counter. Where its key has an index of its own, that would have to
@@ -105,6 +77,10 @@ Resolution resolved(Resolution::Kind kind, LeasedSpan span = {}, bool parked = f
 }
 
 }  // namespace
+
+std::string record_prefix(const LeaseRequest& request) {
+  return in_ledger(request) ? "" : "seqd.slots." + slot_of(request) + ".";
+}
 
 std::optional<Token> MongoLeaseRecords::newest(const LeaseRequest& request) const {
   const std::lock_guard lock(mutex_);
@@ -138,48 +114,6 @@ Status MongoLeaseRecords::begin_slot(const LeaseRequest& request) {
   // Where there is one by now, it will be found.
   const bool there = answer.server_code == kMongoDuplicateKey;
   return answer.kind == MongoWriteAnswer::Kind::done || there ? Status() : answer.error;
-}
-
-Result<std::optional<LeaseRecord>> MongoLeaseRecords::record_in(const Document& document,
-                                                                const LeaseRequest& request) const {
-  const std::string prefix = prefix_of(request);
-  bson_iter_t found;
-  for (const char* field : {"seqd", "seqd.slots"}) {
-    if (in_ledger(request) || !find_field(document.get(), field, &found)) break;
-    if (BSON_ITER_HOLDS_DOCUMENT(&found)) continue;
-    return Status(
-        ErrorCode::STORE_REFUSED,
-        fmt::format("{}: the slots of leases are kept in seqd.slots, but {} is no object; "
-                    "remove it, or set lease_mode = \"plain\"",
-                    place_of(clients_, request.binding), field));
-  }
-  if (!find_field(document.get(), prefix + "token", &found)) return std::optional<LeaseRecord>();
-  LeaseRecord record;
-  const std::uint8_t* data = nullptr;
-  std::uint32_t size = 0;
-  if (BSON_ITER_HOLDS_BINARY(&found)) bson_iter_binary(&found, nullptr, &size, &data);
-  const bool whole = size == record.token.size();
-  if (whole) std::memcpy(record.token.data(), data, size);
-  if (find_field(document.get(), prefix + "state", &found) && BSON_ITER_HOLDS_UTF8(&found)) {
-    const std::string state = bson_iter_utf8(&found, nullptr);
-    record.parked = state == "parked";
-    record.granted = record.parked || state == "granted";
-    record.forgotten = state == "forgotten";
-  }
-  record.sent = sent_in(document, prefix);
-  if (find_field(document.get(), prefix + "begin", &found))
-    record.span.begin = bson_iter_as_int64(&found);
-  if (find_field(document.get(), prefix + "end", &found))
-    record.span.end = bson_iter_as_int64(&found);
-  const bool good = whole && (!record.sent || record.sent->count >= 1) &&
-                    (!record.granted || record.span.begin < record.span.end);
-  if (good) return std::optional(record);
-  return Status(ErrorCode::STORE_REFUSED,
-                fmt::format("{}: the record of lease \"{}\" is not one that seqd wrote; remove it "
-                            "if it was edited by hand",
-                            in_ledger(request) ? clients_.where(kMongoLedger)
-                                               : place_of(clients_, request.binding),
-                            slot_of(request)));
 }
 
 Result<std::optional<LeaseRecord>> MongoLeaseRecords::read_ledger(const LeaseRequest& request) {
@@ -289,7 +223,7 @@ MongoWrite MongoLeaseRecords::creation_with_void(const LeaseRequest& request,
                                                  std::int64_t first) const {
   const CounterBinding& binding = request.binding;
   const Meaning meaning = meaning_of_new(binding);
-  const std::string prefix = prefix_of(request);
+  const std::string prefix = record_prefix(request);
   MongoWrite write;
   write.collection = binding.collection;
   write.filter = key_filter(binding);
@@ -349,7 +283,7 @@ std::optional<Resolution> MongoLeaseRecords::resolve_sent(const LeaseRequest& re
   return resolved(Resolution::Kind::granted, {end - record.sent->count, end});
 }
 
-Resolution MongoLeaseRecords::resolve(const LeaseRequest& request) {
+Resolution MongoLeaseRecords::resolve(const LeaseRequest& request, bool* refused_by_validator) {
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     auto document = clients_.read(in_ledger(request) ? kMongoLedger : request.binding.collection,
                                   record_filter(request));
@@ -384,6 +318,10 @@ Resolution MongoLeaseRecords::resolve(const LeaseRequest& request) {
     if (answer.kind == MongoWriteAnswer::Kind::done && answer.document) {
       learn(request, LeaseRecord{.token = request.token, .granted = false, .span = {}});
       return resolved(Resolution::Kind::absent);
+    }
+    if (answer.server_code == kMongoValidationFailure) {
+      if (refused_by_validator != nullptr) *refused_by_validator = true;
+      return resolved(Resolution::Kind::untraceable);
     }
     // Otherwise the record changed since it was read: most likely the lease was applied just now.
     const bool changed =

@@ -27,6 +27,9 @@ namespace seqd {
 
 inline constexpr char kMongoLedger[] = "seqd_leases";
 
+// What stands before the name of a record's field in the document that holds it.
+std::string record_prefix(const LeaseRequest& request);
+
 class MongoLeaseRecords {
  public:
   // Lease slots whose newest token is kept; that of any other is looked at again.
@@ -64,8 +67,9 @@ class MongoLeaseRecords {
   void add_slot(const LeaseRequest& request, Meaning meaning, std::int64_t count,
                 MongoWrite& write) const;
 
-  // Finds the lease, or gives its token up so that it can never be applied.
-  Resolution resolve(const LeaseRequest& request);
+  // Finds the lease, or gives its token up so that it can never be applied. Untraceable where a
+  // validator refuses that: it is not applied, and nothing keeps it from being applied later.
+  Resolution resolve(const LeaseRequest& request, bool* refused_by_validator = nullptr);
 
  private:
   // Of a lease whose record says that it was sent. Nothing: the record has changed meanwhile.
