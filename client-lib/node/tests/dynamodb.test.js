@@ -189,5 +189,8 @@ test("options are checked at once", () => {
   for (const options of [undefined, {}, { field: "number", sequence: "orders" }, { table: "t", field: "n" }, { table: "t", field: "n", sequence: "s", colour: 1 }])
     assert.throws(() => seqd.dynamodb.plugin(options), { code: "ARGUMENT" });
   assert.throws(() => seqd.dynamodb.beforeSave({ field: "n" }), { code: "ARGUMENT" });
+  const inside = { field: "billing.code", sequence: "s" };
+  for (const options of [{ table: "t", ...inside }, { table: "t", fields: [inside] }]) assert.throws(() => seqd.dynamodb.plugin(options), /billing\.code/);
+  assert.throws(() => seqd.dynamodb.beforeSave(inside), { code: "ARGUMENT" });
   assert.throws(() => seqd.dynamodb.dynamooseDefault(), { code: "ARGUMENT" });
 });

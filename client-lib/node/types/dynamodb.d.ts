@@ -3,7 +3,7 @@ import type { FieldOptions as OneField, NumberingOptions } from "./numbering.js"
 declare namespace dynamodb {
   type FieldOptions = OneField;
   type DynamoOptions = NumberingOptions & {
-    /** The table whose items get IDs. */
+    /** The table whose items get IDs. A `field` is an attribute of the item: one with a dot is an ArgumentError. */
     table: string;
   };
 

@@ -7,16 +7,23 @@ const { isEmpty, readFields, takeIds } = require("../numbering.js");
 
 const TYPES = new Set(["S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"]);
 
+function readAttributes(options, others) {
+  const fields = readFields(options, others);
+  for (const { field } of fields)
+    if (field.includes(".")) throw new ArgumentError(`the option field is the name of an attribute of the item: one inside of a map, ${field}, gets no ID`);
+  return fields;
+}
+
 /** A function for the hook before a save: it gives the item back with its IDs. */
 function beforeSave(options) {
-  const fields = readFields(options);
+  const fields = readAttributes(options);
   return async (item) => (await numberItems(fields, [item]))[0];
 }
 
 /** A plugin for the middleware of aws-sdk v3: docClient.middlewareStack.use(plugin(options)). */
 function plugin(options) {
   if (typeof options?.table !== "string" || options.table === "") throw new ArgumentError("the option table is the name of a table");
-  const fields = readFields(options, ["table"]);
+  const fields = readAttributes(options, ["table"]);
   const kept = new WeakMap(); // command: what its input was, and a promise of the command with its IDs
   const number = (next) => async (command) => {
     const { input, items, put } = itemsOf(command.input, options.table);
