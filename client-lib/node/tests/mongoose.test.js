@@ -171,9 +171,18 @@ for (const [version, name] of MONGOOSES) {
       const found = await Model.collection.find().toArray();
       assert.deepEqual(found.map(({ number }) => number).sort(), [1, 1, 1, 70, 71, 72, 73, 74]);
       assert.deepEqual(await Promise.all(["a.rare", "b.rare", "a.usual"].map(async (one) => (await client.peek(`${name}.upsert.${one}`)).last)), [1, 1, 1]);
-      for (const wrong of [{ $set: { number: null } }, { $unset: { number: 1 } }, { number: "" }])
+      for (const wrong of [{ $set: { number: null } }, { $unset: { number: 1 } }, { number: "" }, { $pull: { number: 3 } }, { $pullAll: { number: [3] } }, { $pop: { number: 1 } }])
         assert.equal((await errorOf(Model.updateOne({ tenant: "wrong" }, wrong, upsert))).code, "ARGUMENT");
       assert.equal(await Model.countDocuments({ tenant: "wrong" }), 0);
+    });
+
+    test("an upsert that names an alias which the schema's option translateAliases translates", async () => {
+      const schema = new mongoose.Schema({ number: { type: Number, alias: "code" } }, { translateAliases: true });
+      schema.plugin(seqd.mongoose, { client, field: "number", sequence: `${name}.s${++models}` });
+      const Model = connection.model(`Model${models}`, schema);
+      await Model.updateOne({ number: { $gt: 100 } }, { $set: { code: 70 } }, { upsert: true });
+      assert.deepEqual(await stored(Model), [70]);
+      assert.equal((await errorOf(Model.updateOne({ number: { $gt: 100 } }, { $set: { code: null } }, { upsert: true }))).code, "ARGUMENT");
     });
 
     test("a clone of an upsert takes IDs of its own, also for two uses of the plugin and after an error", async () => {

@@ -38,7 +38,8 @@ function numberUpserts(schema, fields) {
     if (!this.getOptions().upsert) return;
     const update = this.getUpdate() ?? {};
     const isReplacement = /replace/i.test(this.op) || this.mongooseOptions().overwrite === true;
-    const changed = await numberUpsert(fields, this.model, { filter: this.getFilter(), update, isReplacement });
+    const isTranslated = translatesAliases(this);
+    const changed = await numberUpsert(fields, this.model, { filter: this.getFilter(), update, isReplacement, isTranslated });
     if (changed === update) return;
     if (!given.has(this)) given.set(this, update); // another use of the plugin may have been first
     this.setUpdate(changed);
@@ -50,6 +51,12 @@ function numberUpserts(schema, fields) {
     restore(this);
     next(error);
   });
+}
+
+/** Whether mongoose puts the path for an alias in the query: its option translateAliases. */
+function translatesAliases(query) {
+  const { schema, base } = query.model;
+  return query.mongooseOptions().translateAliases ?? schema._userProvidedOptions?.translateAliases ?? base.get("translateAliases") ?? false;
 }
 
 /** Of replaceOne() or findOneAndReplace(), which make a document without an _id: it may replace one that has

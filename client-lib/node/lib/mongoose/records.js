@@ -45,7 +45,7 @@ async function numberItems(fields, Model, list, { isLean = false, isBulk = false
     } else if (isBulk) upserts.push(numberOperation(fields, Model, list, place));
   });
   await Promise.all([...upserts, numberDocuments(fields, documents), ...fields.map(async (field) => {
-    const names = namesOf(Model.schema, field);
+    const names = isLean ? [field.field] : namesOf(Model.schema, field);
     const empty = plain.filter(({ copy }) => !hasValue(copy, names));
     if (empty.length === 0) return;
     const records = empty.map(({ copy }) => (typeof field.sequence === "function" ? asSaved(copy, isLean ? undefined : Model) : copy));
@@ -69,12 +69,14 @@ async function numberOperation(fields, Model, list, place) {
 }
 
 /** The update of an upsert with the IDs of what it may insert: a copy, or itself if it has them all. Throws
- * where it cannot carry one. */
+ * where it cannot carry one. Of an update mongoose ignores aliases, unless `isTranslated`; of a replacement it makes
+ * a document. */
 async function numberUpsert(fields, Model, upsert) {
   const { schema } = Model;
   const record = recordOf(upsert);
-  const empty = fields.filter((field) => !hasValue(record, namesOf(schema, field)));
-  for (const { field } of empty) checkUpsert(upsert, field);
+  const namesIn = (field) => (upsert.isReplacement || upsert.isTranslated ? namesOf(schema, field) : [field.field]);
+  const empty = fields.filter((field) => !hasValue(record, namesIn(field)));
+  for (const field of empty) for (const name of namesIn(field)) checkUpsert(upsert, name);
   const ids = await Promise.all(empty.map(async (field) => {
     const [id] = await takeIds(field, [typeof field.sequence === "function" ? asSaved(record, Model) : record], wantsBigint(schema, field));
     return id;

@@ -25,6 +25,9 @@ function changesOf(update) {
     key.startsWith("$") ? Object.entries(value ?? {}).map(([path, one]) => [key, path, one]) : [["$set", key, value]]);
 }
 
+/** The operators that give a document that is inserted a value; others change only one that is there. */
+const GIVING = ["$set", "$setOnInsert", "$inc", "$mul", "$min", "$max", "$bit", "$push", "$addToSet"];
+
 /** The document that the upsert would insert, as far as the update says; a replacement is the document. */
 function recordOf({ filter, update, isReplacement }) {
   const record = equalities(isReplacement ? { _id: filter?._id } : filter);
@@ -32,7 +35,7 @@ function recordOf({ filter, update, isReplacement }) {
   if (isReplacement) return Object.assign(record, typeof update.toObject === "function" ? update.toObject({ getters: false }) : update);
   if (Array.isArray(update)) return record;
   for (const [operator, path, value] of changesOf(update))
-    if (!["$unset", "$rename", "$currentDate"].includes(operator)) setAt(record, path, value);
+    if (GIVING.includes(operator)) setAt(record, path, value);
   return record;
 }
 

@@ -80,6 +80,19 @@ module.exports = {
     assert.equal((await Model.findOne({ number: 70 })).code, 70);
     assert.equal((await client.peek(sequence)).last, 2);
   }, field: "code", paths: { number: { type: Number, alias: "code" } } },
+  "alias-update": { run: async ({ Model, client, sequence }) => {
+    await Model.updateOne({ tenant: "x" }, { $set: { code: 70 } }, upsert);
+    await Model.updateOne({ tenant: "y" }, { $setOnInsert: { code: 70 } }, upsert);
+    await Model.bulkWrite([{ updateOne: { filter: { tenant: "z" }, update: { $set: { code: 70 } }, upsert: true } }]);
+    await Model.insertMany([{ code: 70 }], { lean: true });
+    assert.equal((await client.peek(sequence)).last, 4);
+  }, field: "code", paths: { tenant: String, number: { type: Number, alias: "code" } } },
+  "alias-translated": { run: async ({ Model, client, sequence }) => {
+    await Model.updateOne({ tenant: "x" }, { $set: { code: 70 } }, { translateAliases: true, ...upsert });
+    await Model.updateOne({ tenant: "y" }, { $set: { tenant: "z" } }, { translateAliases: true, ...upsert });
+    await Model.replaceOne({ tenant: "w" }, { tenant: "w", code: 71 }, upsert);
+    assert.equal((await client.peek(sequence)).last, 1);
+  }, field: "code", paths: { tenant: String, number: { type: Number, alias: "code" } } },
   "required": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany(two); }, paths: { tenant: String, number: { type: Number, required: true } } },
   "immutable": { run: async ({ Model }) => { await Model.create({}); await Model.updateOne({ tenant: "x" }, { size: 1 }, upsert); },
     paths: { tenant: String, size: Number, number: { type: Number, immutable: true } } },
