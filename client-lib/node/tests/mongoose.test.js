@@ -205,20 +205,30 @@ for (const [version, name] of MONGOOSES) {
       for (const replace of [
         () => Model.bulkWrite([{ replaceOne: { filter: { tenant: "x" }, replacement } }]),
         () => Model.findOneAndReplace({ tenant: "x" }, replacement, { runValidators: true }),
-      ]) assert.equal((await errorOf(replace())).name, "ValidationError");
+      ]) assert.match((await errorOf(replace())).text, /would remove number/);
       await Model.replaceOne({ tenant: "x" }, { tenant: "y", number: 1 }, { upsert: true });
       assert.deepEqual((await Model.collection.find().toArray()).map(({ tenant, number }) => [tenant, number]), [["y", 1]]);
       assert.equal((await client.peek(`${name}.s${models}`)).last, 1);
     });
 
-    test("a replacement by the base model of a kind takes no ID either", async () => {
+    test("a replacement keeps the _id of the document that it replaces", async () => {
+      const Model = await model({ field: "_id" }, { _id: Number, tenant: String });
+      await Model.create({ tenant: "x" });
+      await Model.replaceOne({ tenant: "x" }, { tenant: "y" });
+      await Model.bulkWrite([{ replaceOne: { filter: { tenant: "y" }, replacement: { tenant: "z" } } }]);
+      assert.deepEqual((await Model.collection.find().toArray()).map(({ _id, tenant }) => [_id, tenant]), [[1, "z"]]);
+    });
+
+    test("a replacement by the base model of a kind is refused, too", async () => {
       const Model = connection.model(`Model${++models}`, new mongoose.Schema({ tenant: String }, { discriminatorKey: "kind" }));
       const schema = new mongoose.Schema({ size: Number });
       schema.plugin(seqd.mongoose, { client, field: "number", sequence: `${name}.s${models}` });
       const kind = `Replaced${models}`;
       await Model.discriminator(kind, schema).create({});
-      await Model.bulkWrite([{ replaceOne: { filter: { kind }, replacement: { kind, size: 2 } } }]);
-      assert.deepEqual((await Model.collection.find().toArray()).map(({ size, number }) => [size, number]), [[2, undefined]]);
+      const replace = (replacement) => Model.bulkWrite([{ replaceOne: { filter: { kind }, replacement: { kind, ...replacement } } }]);
+      assert.match((await errorOf(replace({ size: 2 }))).text, /would remove number/);
+      await replace({ size: 3, number: 1 });
+      assert.deepEqual((await Model.collection.find().toArray()).map(({ size, number }) => [size, number]), [[3, 1]]);
       assert.equal((await client.peek(`${name}.s${models}`)).last, 1);
     });
 

@@ -6,7 +6,7 @@
 const { ArgumentError } = require("../errors.js");
 const { readFields } = require("../numbering.js");
 const { numberLists } = require("./lists.js");
-const { numberDocuments, numberUpsert } = require("./records.js");
+const { checkReplacement, numberDocuments, numberUpdate } = require("./records.js");
 
 const UPSERTS = ["updateOne", "updateMany", "replaceOne", "findOneAndUpdate", "findOneAndReplace"];
 
@@ -19,7 +19,9 @@ function plugin(schema, options) {
   const isRequired = (field) => schema.path(field.field)?.isRequired === true;
 
   schema.pre("validate", async function numberRequired() {
-    if (this.isNew && !isReplacement(this)) await numberDocuments(fields.filter(isRequired), [this]);
+    if (!this.isNew) return;
+    if (isReplacement(this)) checkReplacement(fields, this);
+    else await numberDocuments(fields.filter(isRequired), [this]);
   });
   schema.post("validate", async function numberUnseen() {
     if (this.isNew && isUnseen(this, options)) await numberDocuments(fields, [this]);
@@ -35,11 +37,12 @@ const given = new WeakMap(); // the updates of upserts as the callers gave them,
 
 function numberUpserts(schema, fields) {
   schema.pre(UPSERTS, { document: false, query: true }, async function numberInserted() {
-    if (!this.getOptions().upsert) return;
-    const update = this.getUpdate() ?? {};
+    const isUpsert = Boolean(this.getOptions().upsert);
     const isReplacement = /replace/i.test(this.op) || this.mongooseOptions().overwrite === true;
+    if (!isUpsert && !isReplacement) return;
+    const update = this.getUpdate() ?? {};
     const isTranslated = translatesAliases(this);
-    const changed = await numberUpsert(fields, this.model, { filter: this.getFilter(), update, isReplacement, isTranslated });
+    const changed = await numberUpdate(fields, this.model, { filter: this.getFilter(), update, isUpsert, isReplacement, isTranslated });
     if (changed === update) return;
     if (!given.has(this)) given.set(this, update); // another use of the plugin may have been first
     this.setUpdate(changed);

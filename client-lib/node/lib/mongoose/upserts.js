@@ -39,10 +39,17 @@ function recordOf({ filter, update, isReplacement }) {
   return record;
 }
 
+/** The error for a replacement without a number. */
+const removes = (path) =>
+  new ArgumentError(`a replacement without ${path} would remove ${path} of the document that it replaces: set it, or use updateOne or findOneAndUpdate with $set`);
+
 /** Throws where the update cannot carry an ID at the path that is used for inserted documents only. */
-function checkUpsert({ update, isReplacement }, path) {
+function checkUpdate({ update, isUpsert, isReplacement }, path) {
+  if (isReplacement) {
+    if (path === "_id" && !isUpsert) return; // the document keeps it
+    throw removes(path);
+  }
   const no = (why) => new ArgumentError(`an upsert that ${why} cannot give ${path} an ID: use updateOne or findOneAndUpdate with $set, or set ${path}`);
-  if (isReplacement) throw no("replaces the document, one that it finds as well,");
   if (Array.isArray(update)) throw no("is a pipeline");
   for (const [operator, changed] of changesOf(update)) {
     if (operator === "$setOnInsert") continue;
@@ -66,4 +73,4 @@ function withInserted(update, path, value) {
 /** Whether the record has a value at one of the names of a path. */
 const hasValue = (record, names) => names.some((name) => !isEmpty(getAt(record, name)));
 
-module.exports = { checkUpsert, hasValue, recordOf, withInserted };
+module.exports = { checkUpdate, hasValue, recordOf, removes, withInserted };

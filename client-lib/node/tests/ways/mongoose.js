@@ -72,6 +72,24 @@ module.exports = {
   "replaceOne": { run: ({ Model }) => Model.replaceOne({ tenant: "x" }, { tenant: "x" }, upsert) },
   "replaceOne-number": { run: ({ Model }) => Model.replaceOne({ tenant: "x" }, { tenant: "x", number: 7 }, upsert) },
   "findOneAndReplace": { run: ({ Model }) => Model.findOneAndReplace({ tenant: "x" }, { tenant: "x" }, { runValidators: true, ...upsert }) },
+  "replace-found": { run: async ({ Model }) => {
+    const { number } = await Model.create({ tenant: "x" });
+    const errors = [];
+    for (const replace of [
+      () => Model.replaceOne({ tenant: "x" }, { tenant: "y" }), () => Model.findOneAndReplace({ tenant: "x" }, { tenant: "y" }),
+      () => Model.bulkWrite([{ replaceOne: { filter: { tenant: "x" }, replacement: { tenant: "y" } } }]),
+      async () => (await Model.findOne()).replaceOne({ tenant: "y" }),
+    ]) await replace().catch((error) => errors.push(error));
+    assert.deepEqual((await Model.find()).map((one) => [one.tenant, one.number]), [["x", number]]);
+    assert.equal(errors.length, 4);
+    await Model.deleteMany({});
+    throw errors[0];
+  } },
+  "overwrite-found": { run: async ({ Model }) => {
+    const one = await Model.create({ tenant: "x" });
+    one.overwrite({ tenant: "y" });
+    await one.save();
+  } },
   "getter": { run: ({ Model }) => Model.create({}), paths: { number: { type: Number, get: (value) => value ?? 0 } } },
   "setter": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany(two); }, paths: { tenant: String, number: { type: Number, set: (value) => value } } },
   "alias": { run: async ({ Model, client, sequence }) => {
