@@ -7,7 +7,7 @@ import sqlalchemy
 from outcomes import collector, observe
 from sqlalchemy import BigInteger, Column, Integer, String, Table, create_engine, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.orm import Session, declarative_base
+from sqlalchemy.orm import Session, declarative_base, make_transient
 
 from seqd import aio
 from seqd.sqlalchemy import next_id, next_text
@@ -267,6 +267,22 @@ def uneven_mappings():
 @way("None in a column that may be NULL")
 def explicit_none():
     return in_connection(lambda connection: connection.execute(insert(Invoice.__table__), [{"number": None}] * 2), Invoice.number)
+
+
+@way("a copy by make_transient()")
+def copy():
+    with Session(engine()) as session:
+        one = Invoice(note="a")
+        session.add(one)
+        session.commit()
+        session.refresh(one)
+        make_transient(one)
+        one.id = None
+        session.add(one)
+        session.commit()
+        first, second = columns(session, Invoice.number)[0]
+    assert first == second
+    return "the original's number"
 
 
 @way("onupdate=next_id()")
