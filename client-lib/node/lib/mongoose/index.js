@@ -44,16 +44,37 @@ function numberUpserts(schema, fields) {
     const isTranslated = translatesAliases(this);
     const changed = await numberUpdate(fields, this.model, { filter: this.getFilter(), update, isUpsert, isReplacement, isTranslated });
     if (changed === update) return;
-    if (!given.has(this)) given.set(this, update); // another use of the plugin may have been first
+    if (!given.has(this)) keepGiven(this, update); // another use of the plugin may have been first
     this.setUpdate(changed);
   });
-  // A clone of the query is another upsert.
-  const restore = (query) => { if (given.has(query)) query.setUpdate(given.get(query)); };
-  schema.post(UPSERTS, { document: false, query: true }, function restoreUpdate() { restore(this); });
+  schema.post(UPSERTS, { document: false, query: true }, function restoreUpdate() { restoreGiven(this); });
   schema.post(UPSERTS, { document: false, query: true }, function restoreAfterError(error, result, next) {
-    restore(this);
+    restoreGiven(this);
     next(error);
   });
+}
+
+const COPYING = ["clone", "toConstructor"];
+
+/** A copy of the query is another upsert, also while the query is carried out. */
+function keepGiven(query, update) {
+  given.set(query, update);
+  for (const name of COPYING) {
+    query[name] = function copyGiven() {
+      const carriedOut = this.getUpdate();
+      this.setUpdate(given.get(this));
+      const copy = Object.getPrototypeOf(this)[name].call(this);
+      this.setUpdate(carriedOut);
+      return copy;
+    };
+  }
+}
+
+function restoreGiven(query) {
+  if (!given.has(query)) return;
+  query.setUpdate(given.get(query));
+  given.delete(query);
+  for (const name of COPYING) delete query[name];
 }
 
 /** Whether mongoose puts the path for an alias in the query: its option translateAliases. */

@@ -69,6 +69,21 @@ module.exports = {
     await Model.collection.updateMany({}, { $set: { tenant: "y" } });
     await query.clone();
   } },
+  "query-clone-meanwhile": { run: async ({ Model }) => {
+    const query = Model.updateOne({ tenant: "x" }, { size: 1 }, upsert);
+    const first = query.exec();
+    const copies = [];
+    let isThere = false;
+    const done = first.then(() => { isThere = true; });
+    while (!isThere) {
+      copies.push(query.clone(), new (query.toConstructor())());
+      await new Promise((resolve) => { setImmediate(resolve); });
+    }
+    await done;
+    assert.ok(copies.length > 2);
+    copies.forEach((copy, index) => copy.setQuery({ tenant: `y${index}` }));
+    await Promise.all(copies.map((copy) => copy.exec()));
+  } },
   "replaceOne": { run: ({ Model }) => Model.replaceOne({ tenant: "x" }, { tenant: "x" }, upsert) },
   "replaceOne-number": { run: ({ Model }) => Model.replaceOne({ tenant: "x" }, { tenant: "x", number: 7 }, upsert) },
   "findOneAndReplace": { run: ({ Model }) => Model.findOneAndReplace({ tenant: "x" }, { tenant: "x" }, { runValidators: true, ...upsert }) },
