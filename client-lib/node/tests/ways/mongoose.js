@@ -22,6 +22,7 @@ const parts = {
   },
 };
 const upsert = { upsert: true };
+const withoutHooks = { middleware: { pre: false } };
 const upsertOne = { filter: { tenant: "x" }, update: { $set: { size: 1 } }, upsert: true };
 const insertOne = { insertOne: { document: { tenant: "x" } } };
 const two = [{ tenant: "x" }, { tenant: "y" }];
@@ -140,9 +141,21 @@ module.exports = {
     prepare: (schema) => { schema.statics.insertMany = function own(...given) { return this.base.Model.insertMany.apply(this, given); }; } },
   "own-static-after": { run: ({ Model }) => Model.insertMany(two),
     prepare: (schema) => { schema.statics.insertMany = function own(docs, options) { return this.base.Model.insertMany.call(this, docs, typeof options === "function" ? {} : options); }; } },
+  "own-static-after-one": { run: ({ Model }) => Model.insertMany({ tenant: "x" }),
+    prepare: (schema) => { schema.statics.insertMany = function own(docs, options) { return this.base.Model.insertMany.call(this, docs, typeof options === "function" ? {} : options); }; } },
+  "own-static-maps": { run: ({ Model }) => Model.insertMany(two).catch((error) => {
+    assert.match(error.text ?? error.message, /pass on the list/);
+    throw error;
+  }), isLate: true,
+    prepare: (schema) => {
+      schema.statics.insertMany = function own(docs, ...others) { return this.base.Model.insertMany.call(this, docs.map((one) => ({ ...one, size: 1 })), ...others); };
+    } },
   "scope-missing": { run: ({ Model }) => Model.create({}), sequence: ({ tenant }) => `tickets.${tenant}` },
-  "without-hooks": { run: ({ Model }) => new Model({}).save({ middleware: { pre: false } }) },
-  "without-hooks-insertMany": { run: ({ Model }) => Model.insertMany(two, { middleware: { pre: false } }) },
+  "without-hooks": { run: ({ Model }) => new Model({}).save(withoutHooks) },
+  "without-hooks-insertMany": { run: ({ Model }) => Model.insertMany(two, withoutHooks) },
+  "without-hooks-bulkWrite": { run: ({ Model }) => Model.bulkWrite([insertOne], withoutHooks) },
+  "without-hooks-bulkSave": { run: ({ Model }) => Model.bulkSave([new Model({})], withoutHooks) },
+  "without-hooks-upsert": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, { size: 1 }, { ...withoutHooks, ...upsert }) },
   "transaction": { run: async ({ Model, mongoose, connection }) => {
     await Model.createCollection();
     let attempts = 0;
@@ -186,6 +199,13 @@ module.exports = {
     await Model.insertMany([{ parts: [{}] }, { parts: [{}, {}] }]);
     await Model.bulkWrite([{ insertOne: { document: { parts: [{}] } } }]);
   } },
+  "part-lean": { ...parts, run: ({ Model }) => Model.insertMany([{ parts: [{}, {}] }], { lean: true }) },
+  "part-without-validation": { ...parts, run: ({ Model }) => Model.bulkWrite([{ insertOne: { document: { parts: [{}] } } }], { skipValidation: true }) },
+  "part-replace": { ...parts, run: async ({ Model }) => {
+    await Model.collection.insertOne({ tenant: "x" });
+    await Model.replaceOne({ tenant: "x" }, { parts: [{}] });
+  } },
+  "part-upsert": { ...parts, run: ({ Model }) => Model.updateOne({ tenant: "x" }, { parts: [{}] }, upsert) },
   "part-push": { ...parts, run: async ({ Model }) => {
     const { _id } = await Model.create({});
     await Model.updateOne({ _id }, { $push: { parts: { size: 1 } } });
