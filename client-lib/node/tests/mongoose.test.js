@@ -320,6 +320,18 @@ for (const [version, name] of MONGOOSES) {
       assert.equal((await Model.create({})).number, 5);
     });
 
+    test("a copy keeps the number of the original, unless it is emptied", async () => {
+      const Model = await model({});
+      const one = await Model.create({ tenant: "x" });
+      for (const number of [one.number, undefined]) {
+        one._id = new mongoose.Types.ObjectId();
+        one.isNew = true;
+        one.number = number;
+        await one.save();
+      }
+      assert.deepEqual(await stored(Model), [1, 1, 2]);
+    });
+
     test("as _id, and as BigInt", async () => {
       const Model = await model({ field: "_id" }, { _id: Number, tenant: String });
       assert.equal((await Model.create({ tenant: "x" }))._id, 1);
