@@ -1,7 +1,8 @@
 #!/bin/bash
 # What libseqd promises to others, checked on what was built: check-abi.sh LIBSEQD_SO
 #  - libseqd.so exports the functions that seqd.h and seqd_blocks.h declare, all of them and nothing else;
-#  - its soname is libseqd.so.0.
+#  - its soname is libseqd.so.0;
+#  - it asks no directory of users or groups, which may be in the network: a call would last beyond its time-out.
 set -euo pipefail
 library=$1
 headers=("$(dirname "$0")"/{seqd,seqd_blocks}.h)
@@ -17,6 +18,10 @@ fi
 soname=$(readelf -d "$library" | sed -nE 's/.*\(SONAME\).*\[(.*)\]/\1/p')
 if [ "$soname" != libseqd.so.0 ]; then
   echo "the soname of $library is $soname, not libseqd.so.0"
+  exit 1
+fi
+if asked=$(nm -D --undefined-only "$library" | grep -oE '\bget(pw|gr)[a-z_]+|\bgetaddrinfo'); then
+  echo "libseqd.so asks a directory, which may take longer than the time-out of a call: $asked"
   exit 1
 fi
 echo "abi: good ($(wc -l <<<"$exported") functions)"

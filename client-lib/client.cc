@@ -1,11 +1,9 @@
 #include "client-lib/client.h"
 
-#include <grp.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -49,17 +47,13 @@ std::string error_text(int error) {
   return text == nullptr ? "error " + std::to_string(error) : text;
 }
 
-// To a user who is denied: who may connect.
+// To a user who is denied: who may connect. The group's name may be in a directory that is far
+// away, and the time-out of the call does not end a look-up.
 std::string members_may_connect(const std::string& socket) {
   struct stat facts {};
   if (::stat(socket.c_str(), &facts) != 0 || (facts.st_mode & S_IWGRP) == 0) return "";
-  std::array<char, 4'096> room{};
-  group entry{};
-  group* found = nullptr;
-  ::getgrgid_r(facts.st_gid, &entry, room.data(), room.size(), &found);
-  return "; members of the group " +
-         (found == nullptr ? std::to_string(facts.st_gid) : std::string(found->gr_name)) +
-         " may connect";
+  const std::string group = std::to_string(facts.st_gid);
+  return "; members of the group " + group + " may connect (getent group " + group + ")";
 }
 
 SessionSettings session_settings(const ClientOptions& options, const protocol::Identity& identity) {

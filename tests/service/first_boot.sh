@@ -27,7 +27,7 @@ TheFirstClientStartsTheDaemon() {
 AUserOutsideOfTheGroupIsRefused() {
   local said
   ! said=$(runuser -u nobody -- seqctl next orders 2>&1) || { echo "nobody got an ID"; return 1; }
-  holds "$said" "Permission denied; members of the group seqd may connect" "what the user is told"
+  holds "$said" "Permission denied; members of the group $(stat -c %g /run/seqd.sock) may connect" "what the user is told"
   usermod -a -G seqd games
   equal "$(runuser -u games -- seqctl next orders)" 2 "the ID of a member of the group"
 }

@@ -128,6 +128,29 @@ test("an item that got no ID gets one when it is sent again", async () => {
   own.destroy();
 });
 
+test("an instance of a class, and a buffer: another number for each Put, the same for a command again", async () => {
+  class Order { constructor(id) { this.id = id; } }
+  const { table, documents, own, read } = await setUp({ fields: [{ field: "number", sequence: "instances" }, { field: "other", sequence: "others" }] });
+  const sender = DynamoDBDocumentClient.from(own, { marshallOptions: { convertClassInstanceToMap: true } });
+  sender.middlewareStack.use(seqd.dynamodb.plugin({ table, client, field: "third", sequence: "thirds" }));
+  sender.middlewareStack.use(seqd.dynamodb.plugin({ table, client, field: "fourth", sequence: "fourths" }));
+  const Item = new Order("a");
+  await sender.send(new PutCommand({ TableName: table, Item }));
+  Item.id = "b";
+  const command = new PutCommand({ TableName: table, Item });
+  await sender.send(command);
+  await sender.send(command);
+  assert.deepEqual([await read("a"), await read("b")],
+    [1, 2].map((number) => ({ id: number === 1 ? "a" : "b", number, other: number, third: number, fourth: number })));
+  const bytes = Buffer.from("x");
+  const other = new PutCommand({ TableName: table, Item: { id: "c", bytes } });
+  await documents.send(other);
+  bytes[0] = 0x79;
+  await documents.send(other);
+  assert.deepEqual([(await read("c")).number, (await read("c")).other], [4, 4]);
+  own.destroy();
+});
+
 test("the hook before a save, of any library", async () => {
   const number = seqd.dynamodb.beforeSave({ field: "number", sequence: "hook", client });
   const item = Object.freeze({ name: "Ada" });
@@ -166,5 +189,8 @@ test("options are checked at once", () => {
   for (const options of [undefined, {}, { field: "number", sequence: "orders" }, { table: "t", field: "n" }, { table: "t", field: "n", sequence: "s", colour: 1 }])
     assert.throws(() => seqd.dynamodb.plugin(options), { code: "ARGUMENT" });
   assert.throws(() => seqd.dynamodb.beforeSave({ field: "n" }), { code: "ARGUMENT" });
+  const inside = { field: "billing.code", sequence: "s" };
+  for (const options of [{ table: "t", ...inside }, { table: "t", fields: [inside] }]) assert.throws(() => seqd.dynamodb.plugin(options), /billing\.code/);
+  assert.throws(() => seqd.dynamodb.beforeSave(inside), { code: "ARGUMENT" });
   assert.throws(() => seqd.dynamodb.dynamooseDefault(), { code: "ARGUMENT" });
 });

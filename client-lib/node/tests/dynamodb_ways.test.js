@@ -57,20 +57,28 @@ const KINDS = {
 const WAYS = {
   "Put": async ({ send, item, name }) => { for (const id of ["a", "b"]) await send("Put", { TableName: name, Item: item(id) }); },
   "Put-again": async ({ sender, commands, item, name, read }) => {
-    const Item = item("a");
-    const command = new commands.Put({ TableName: name, Item });
+    const command = new commands.Put({ TableName: name, Item: item("a") });
     await sender.send(command);
-    await Promise.all([sender.send(command), sender.send(new commands.Put({ TableName: name, Item }))]);
+    await Promise.all([sender.send(command), sender.send(command)]);
     assert.equal((await read("a")).number.N, "1");
     return 1;
   },
-  "Put-changed": async ({ send, item, form, name }) => {
+  "Put-again-changed": async ({ sender, commands, item, form, name }) => {
     const Item = item("a");
-    await send("Put", { TableName: name, Item });
+    const command = new commands.Put({ TableName: name, Item });
+    await sender.send(command);
     Item.id = form("b");
-    await send("Put", { TableName: name, Item });
+    await sender.send(command);
+  },
+  "Put-object": async ({ send, item, form, name }) => {
+    const Item = item("none");
+    const sent = ["a", "b", "c"].map((id) => {
+      Item.id = form(id);
+      return send("Put", { TableName: name, Item });
+    });
+    await Promise.all(sent);
     if (typeof Item.id !== "string") {
-      Item.id.S = "c";
+      Item.id.S = "d";
       await send("Put", { TableName: name, Item });
     }
   },

@@ -32,6 +32,8 @@ const ENDS = {
   "the time is over": () => {},
   "the call is aborted": (peer, number, abort) => abort.abort(),
   "the signal's time is over": (peer, number, abort) => abort.abort(new DOMException("the time is over", "TimeoutError")),
+  "the signal's reason is a symbol": (peer, number, abort) => abort.abort(Symbol("over")),
+  "the signal's reason has no text": (peer, number, abort) => abort.abort(Object.create(null)),
   "the client is destroyed": (peer, number, abort, client) => client.destroy(),
 };
 for (const [name, end] of Object.entries(ENDS)) {

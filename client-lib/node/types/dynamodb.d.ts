@@ -3,7 +3,7 @@ import type { FieldOptions as OneField, NumberingOptions } from "./numbering.js"
 declare namespace dynamodb {
   type FieldOptions = OneField;
   type DynamoOptions = NumberingOptions & {
-    /** The table whose items get IDs. */
+    /** The table whose items get IDs. A `field` is an attribute of the item: one with a dot is an ArgumentError. */
     table: string;
   };
 
@@ -11,8 +11,9 @@ declare namespace dynamodb {
   function beforeSave<Item extends object>(options: NumberingOptions): (item: Item) => Promise<Item & Record<string, unknown>>;
 
   /** A plugin for aws-sdk v3: `docClient.middlewareStack.use(plugin({ table: "Orders", field: "number", sequence: "orders" }))`.
-   * Items of Put, BatchWrite and TransactWrite get an ID before they are sent; the caller's objects are not changed. An item that is
-   * sent again, the same object with nothing in it changed, keeps its ID. Update and PartiQL take none. */
+   * Items of Put, BatchWrite and TransactWrite get an ID before they are sent; the caller's objects are not changed. A command
+   * that is sent again with its input unchanged keeps its IDs; another command of the same item takes others. Update and PartiQL take
+   * none. */
   function plugin(options: DynamoOptions): { applyToStack(stack: any): void };
 
   /** A default value for an attribute of a schema of dynamoose: `{ type: Number, default: dynamooseDefault("orders") }`. */

@@ -21,18 +21,18 @@ library, when, who, path, calls = *sys.argv[1:5], int(sys.argv[5])
 def patch():
     if library == "gevent":
         from gevent import monkey
-        monkey.patch_all()
+        monkey.patch_all(thread=when != "without threads")
     else:
         import eventlet
         eventlet.monkey_patch()
 
-if when == "before the import":
+if when in ("before the import", "without threads"):
     patch()
 import seqd
 client = seqd.Client(path, timeout=%r)
 if when == "after a call":
     first = [client.next("orders")]
-if when != "before the import":
+if when in ("after the import", "after a call"):
     patch()
 
 ids, errors = [], []
@@ -97,3 +97,9 @@ def test_AGreenletThatWaitsLetsOthersCall(library, when):
         finally:
             server.close()
     assert not server.failures
+
+
+def test_GreenletsNeedPatchedThreads(daemon):
+    """A greenlet that waited on a lock of the system would stop the one that it waits for."""
+    told = run("gevent", "without threads", "greenlets", daemon.socket, 1)
+    assert "RuntimeError" in told and "threads patched" in told

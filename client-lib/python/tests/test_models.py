@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session, declarative_base
 from sqlalchemy.util import greenlet_spawn
 
@@ -103,6 +104,18 @@ def test_TheErrorOfAStatementIsThatOfTheDaemon(make_daemon):
                 session.commit()
         assert not caught.value.temporary and caught.value.fault == 0
         assert type(pickle.loads(pickle.dumps(caught.value))) is seqd.Exhausted
+
+
+def test_StatementsInACteThatNeedNoNumberAreLeftAlone():
+    base, order = order_model(None)
+    orders = order.__table__
+    other = sqlalchemy.Table("other", base.metadata, sqlalchemy.Column("note", sqlalchemy.String(40)))
+    given = sqlalchemy.insert(orders).values(id=5, number="own").returning(orders.c.id).cte("given")
+    plain = sqlalchemy.insert(other).values(note="x").returning(other.c.note).cte("plain")
+    for statement in (sqlalchemy.select(given.c.id), sqlalchemy.delete(orders).add_cte(plain),
+                      sqlalchemy.insert(orders).values(id=5, number="own").add_cte(plain),
+                      sqlalchemy.insert(orders).add_cte(sqlalchemy.select(other.c.note).cte("read"))):
+        assert "WITH" in str(statement.compile(dialect=postgresql.dialect()))
 
 
 NUMBERED = """

@@ -6,7 +6,7 @@
 const { ArgumentError } = require("../errors.js");
 const { readFields } = require("../numbering.js");
 const { numberLists } = require("./lists.js");
-const { numberDocuments, numberUpsert } = require("./records.js");
+const { checkReplacement, numberDocuments, numberUpdate } = require("./records.js");
 
 const UPSERTS = ["updateOne", "updateMany", "replaceOne", "findOneAndUpdate", "findOneAndReplace"];
 
@@ -19,7 +19,9 @@ function plugin(schema, options) {
   const isRequired = (field) => schema.path(field.field)?.isRequired === true;
 
   schema.pre("validate", async function numberRequired() {
-    if (this.isNew && !isReplacement(this)) await numberDocuments(fields.filter(isRequired), [this]);
+    if (!this.isNew) return;
+    if (isReplacement(this)) checkReplacement(fields, this);
+    else await numberDocuments(fields.filter(isRequired), [this]);
   });
   schema.post("validate", async function numberUnseen() {
     if (this.isNew && isUnseen(this, options)) await numberDocuments(fields, [this]);
@@ -35,21 +37,50 @@ const given = new WeakMap(); // the updates of upserts as the callers gave them,
 
 function numberUpserts(schema, fields) {
   schema.pre(UPSERTS, { document: false, query: true }, async function numberInserted() {
-    if (!this.getOptions().upsert) return;
-    const update = this.getUpdate() ?? {};
+    const isUpsert = Boolean(this.getOptions().upsert);
     const isReplacement = /replace/i.test(this.op) || this.mongooseOptions().overwrite === true;
-    const changed = await numberUpsert(fields, this.model, { filter: this.getFilter(), update, isReplacement });
+    if (!isUpsert && !isReplacement) return;
+    const update = this.getUpdate() ?? {};
+    const isTranslated = translatesAliases(this);
+    const changed = await numberUpdate(fields, this.model, { filter: this.getFilter(), update, isUpsert, isReplacement, isTranslated });
     if (changed === update) return;
-    if (!given.has(this)) given.set(this, update); // another use of the plugin may have been first
+    if (!given.has(this)) keepGiven(this, update); // another use of the plugin may have been first
     this.setUpdate(changed);
   });
-  // A clone of the query is another upsert.
-  const restore = (query) => { if (given.has(query)) query.setUpdate(given.get(query)); };
-  schema.post(UPSERTS, { document: false, query: true }, function restoreUpdate() { restore(this); });
+  schema.post(UPSERTS, { document: false, query: true }, function restoreUpdate() { restoreGiven(this); });
   schema.post(UPSERTS, { document: false, query: true }, function restoreAfterError(error, result, next) {
-    restore(this);
+    restoreGiven(this);
     next(error);
   });
+}
+
+const COPYING = ["clone", "toConstructor"];
+
+/** A copy of the query is another upsert, also while the query is carried out. */
+function keepGiven(query, update) {
+  given.set(query, update);
+  for (const name of COPYING) {
+    query[name] = function copyGiven() {
+      const carriedOut = this.getUpdate();
+      this.setUpdate(given.get(this));
+      const copy = Object.getPrototypeOf(this)[name].call(this);
+      this.setUpdate(carriedOut);
+      return copy;
+    };
+  }
+}
+
+function restoreGiven(query) {
+  if (!given.has(query)) return;
+  query.setUpdate(given.get(query));
+  given.delete(query);
+  for (const name of COPYING) delete query[name];
+}
+
+/** Whether mongoose puts the path for an alias in the query: its option translateAliases. */
+function translatesAliases(query) {
+  const { schema, base } = query.model;
+  return query.mongooseOptions().translateAliases ?? schema._userProvidedOptions?.translateAliases ?? base.get("translateAliases") ?? false;
 }
 
 /** Of replaceOne() or findOneAndReplace(), which make a document without an _id: it may replace one that has

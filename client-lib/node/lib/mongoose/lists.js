@@ -25,9 +25,12 @@ function hook(schema, name, number) {
   // Up to mongoose 8 the first argument is next(), and the promise is awaited all the same.
   schema.pre(name, async function numberList(first, second) {
     const list = typeof first === "function" ? second : first;
-    if (ours.has(list)) await number(this, list);
-    else if (Array.isArray(list) && !(isSeven(this) && statics.has(this.schema.statics[name])))
-      throw new ArgumentError(`the schema has a static ${name} of its own: call schema.plugin() after it`);
+    if (ours.has(list)) return number(this, list);
+    if (!Array.isArray(list) && name === "bulkWrite") return undefined; // mongoose refuses it
+    const isLast = statics.has(this.schema.statics[name]);
+    if (isLast && isSeven(this)) return undefined; // the static comes behind this hook
+    throw new ArgumentError(isLast ? `the static ${name} of the schema has to pass on the list that it got, which has the numbers` :
+      `the schema has a static ${name} of its own: call schema.plugin() after it`);
   });
   schema.pre(ofSeven(name), async function numberListOfSeven(next, list) { await number(this, list); });
 }

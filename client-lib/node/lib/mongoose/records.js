@@ -2,7 +2,7 @@
 // Records of mongoose get their IDs: documents, plain objects, operations of bulkWrite(), and upserts.
 const { isEmpty, takeIds } = require("../numbering.js");
 const { setAt } = require("./paths.js");
-const { checkUpsert, hasValue, recordOf, withInserted } = require("./upserts.js");
+const { checkUpdate, hasValue, recordOf, removes, withInserted } = require("./upserts.js");
 
 const isDocument = (record) => typeof record.$set === "function" && typeof record.get === "function";
 const wantsBigint = (schema, field) => ({ bigint: schema.path(field.field)?.instance === "BigInt" });
@@ -18,6 +18,11 @@ async function numberDocuments(fields, documents) {
     const ids = await takeIds(field, empty, wantsBigint(empty[0].$__schema ?? empty[0].schema, field));
     empty.forEach((document, index) => document.set(field.field, ids[index]));
   }));
+}
+
+/** Throws if a document that replaces another one would remove its number. */
+function checkReplacement(fields, document) {
+  for (const { field } of fields) if (isEmpty(document.get(field, null, { getters: false }))) throw removes(field);
 }
 
 /** What a function that names the sequence gets: the document that `Model` makes of the object, with its
@@ -45,7 +50,7 @@ async function numberItems(fields, Model, list, { isLean = false, isBulk = false
     } else if (isBulk) upserts.push(numberOperation(fields, Model, list, place));
   });
   await Promise.all([...upserts, numberDocuments(fields, documents), ...fields.map(async (field) => {
-    const names = namesOf(Model.schema, field);
+    const names = isLean ? [field.field] : namesOf(Model.schema, field);
     const empty = plain.filter(({ copy }) => !hasValue(copy, names));
     if (empty.length === 0) return;
     const records = empty.map(({ copy }) => (typeof field.sequence === "function" ? asSaved(copy, isLean ? undefined : Model) : copy));
@@ -56,30 +61,34 @@ async function numberItems(fields, Model, list, { isLean = false, isBulk = false
     list[place] = isBulk ? { ...list[place], insertOne: { ...list[place].insertOne, document: copy } } : copy;
 }
 
-/** An operation of bulkWrite() that may insert. */
+/** An operation of bulkWrite() that may insert, or replace. */
 async function numberOperation(fields, Model, list, place) {
   for (const name of ["updateOne", "updateMany", "replaceOne"]) {
     const operation = list[place]?.[name];
-    if (!operation?.upsert) continue;
-    const part = name === "replaceOne" ? "replacement" : "update";
+    const isReplacement = name === "replaceOne";
+    if (!operation?.upsert && (operation === undefined || !isReplacement)) continue;
+    const part = isReplacement ? "replacement" : "update";
     const update = operation[part] ?? {};
-    const changed = await numberUpsert(fields, Model, { filter: operation.filter, update, isReplacement: name === "replaceOne" });
+    const changed = await numberUpdate(fields, Model, { filter: operation.filter, update, isUpsert: Boolean(operation.upsert), isReplacement });
     list[place] = { ...list[place], [name]: { ...operation, [part]: changed } };
   }
 }
 
 /** The update of an upsert with the IDs of what it may insert: a copy, or itself if it has them all. Throws
- * where it cannot carry one. */
-async function numberUpsert(fields, Model, upsert) {
+ * where it cannot carry one, and for a replacement without them. Of an update mongoose ignores aliases, unless
+ * `isTranslated`; of a replacement it makes a document. */
+async function numberUpdate(fields, Model, given) {
   const { schema } = Model;
-  const record = recordOf(upsert);
-  const empty = fields.filter((field) => !hasValue(record, namesOf(schema, field)));
-  for (const { field } of empty) checkUpsert(upsert, field);
+  const record = recordOf(given);
+  const namesIn = (field) => (given.isReplacement || given.isTranslated ? namesOf(schema, field) : [field.field]);
+  const empty = fields.filter((field) => !hasValue(record, namesIn(field)));
+  for (const field of empty) for (const name of namesIn(field)) checkUpdate(given, name);
+  if (!given.isUpsert) return given.update;
   const ids = await Promise.all(empty.map(async (field) => {
     const [id] = await takeIds(field, [typeof field.sequence === "function" ? asSaved(record, Model) : record], wantsBigint(schema, field));
     return id;
   }));
-  return empty.reduce((update, { field }, index) => withInserted(update, field, ids[index]), upsert.update);
+  return empty.reduce((update, { field }, index) => withInserted(update, field, ids[index]), given.update);
 }
 
-module.exports = { numberDocuments, numberItems, numberUpsert };
+module.exports = { checkReplacement, numberDocuments, numberItems, numberUpdate };

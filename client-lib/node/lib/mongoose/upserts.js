@@ -25,6 +25,9 @@ function changesOf(update) {
     key.startsWith("$") ? Object.entries(value ?? {}).map(([path, one]) => [key, path, one]) : [["$set", key, value]]);
 }
 
+/** The operators that give a document that is inserted a value; others change only one that is there. */
+const GIVING = ["$set", "$setOnInsert", "$inc", "$mul", "$min", "$max", "$bit", "$push", "$addToSet"];
+
 /** The document that the upsert would insert, as far as the update says; a replacement is the document. */
 function recordOf({ filter, update, isReplacement }) {
   const record = equalities(isReplacement ? { _id: filter?._id } : filter);
@@ -32,14 +35,21 @@ function recordOf({ filter, update, isReplacement }) {
   if (isReplacement) return Object.assign(record, typeof update.toObject === "function" ? update.toObject({ getters: false }) : update);
   if (Array.isArray(update)) return record;
   for (const [operator, path, value] of changesOf(update))
-    if (!["$unset", "$rename", "$currentDate"].includes(operator)) setAt(record, path, value);
+    if (GIVING.includes(operator)) setAt(record, path, value);
   return record;
 }
 
+/** The error for a replacement without a number. */
+const removes = (path) =>
+  new ArgumentError(`a replacement without ${path} would remove ${path} of the document that it replaces: set it, or use updateOne or findOneAndUpdate with $set`);
+
 /** Throws where the update cannot carry an ID at the path that is used for inserted documents only. */
-function checkUpsert({ update, isReplacement }, path) {
+function checkUpdate({ update, isUpsert, isReplacement }, path) {
+  if (isReplacement) {
+    if (path === "_id" && !isUpsert) return; // the document keeps it
+    throw removes(path);
+  }
   const no = (why) => new ArgumentError(`an upsert that ${why} cannot give ${path} an ID: use updateOne or findOneAndUpdate with $set, or set ${path}`);
-  if (isReplacement) throw no("replaces the document, one that it finds as well,");
   if (Array.isArray(update)) throw no("is a pipeline");
   for (const [operator, changed] of changesOf(update)) {
     if (operator === "$setOnInsert") continue;
@@ -63,4 +73,4 @@ function withInserted(update, path, value) {
 /** Whether the record has a value at one of the names of a path. */
 const hasValue = (record, names) => names.some((name) => !isEmpty(getAt(record, name)));
 
-module.exports = { checkUpsert, hasValue, recordOf, withInserted };
+module.exports = { checkUpdate, hasValue, recordOf, removes, withInserted };

@@ -93,7 +93,7 @@ class Session {
    * signal, unless it may have inserted a document. */
   whyGivenUp(request, error) {
     const mayHaveInserted = request.insert !== undefined && (request.isSent || request.perhaps);
-    return mayHaveInserted ? new OutcomeUnknownError(`the document may have been inserted: ${error?.message ?? error}`, { cause: error }) : error;
+    return mayHaveInserted ? new OutcomeUnknownError(`the document may have been inserted: ${textOf(error)}`, { cause: error }) : error;
   }
 
   /** Gives up what is over its deadline; the earliest deadline that is left, or Infinity. */
@@ -323,6 +323,15 @@ class Session {
     this.#acknowledged = 0;
     this.acknowledge();
     return undefined;
+  }
+}
+
+/** The text of whatever a signal was aborted with: a symbol, or an object that has none. */
+function textOf(reason) {
+  try {
+    return String(reason?.message ?? reason);
+  } catch {
+    return "the call was aborted";
   }
 }
 

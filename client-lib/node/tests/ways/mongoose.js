@@ -22,6 +22,7 @@ const parts = {
   },
 };
 const upsert = { upsert: true };
+const withoutHooks = { middleware: { pre: false } };
 const upsertOne = { filter: { tenant: "x" }, update: { $set: { size: 1 } }, upsert: true };
 const insertOne = { insertOne: { document: { tenant: "x" } } };
 const two = [{ tenant: "x" }, { tenant: "y" }];
@@ -69,9 +70,42 @@ module.exports = {
     await Model.collection.updateMany({}, { $set: { tenant: "y" } });
     await query.clone();
   } },
+  "query-clone-meanwhile": { run: async ({ Model }) => {
+    const query = Model.updateOne({ tenant: "x" }, { size: 1 }, upsert);
+    const first = query.exec();
+    const copies = [];
+    let isThere = false;
+    const done = first.then(() => { isThere = true; });
+    while (!isThere) {
+      copies.push(query.clone(), new (query.toConstructor())());
+      await new Promise((resolve) => { setImmediate(resolve); });
+    }
+    await done;
+    assert.ok(copies.length > 2);
+    copies.forEach((copy, index) => copy.setQuery({ tenant: `y${index}` }));
+    await Promise.all(copies.map((copy) => copy.exec()));
+  } },
   "replaceOne": { run: ({ Model }) => Model.replaceOne({ tenant: "x" }, { tenant: "x" }, upsert) },
   "replaceOne-number": { run: ({ Model }) => Model.replaceOne({ tenant: "x" }, { tenant: "x", number: 7 }, upsert) },
   "findOneAndReplace": { run: ({ Model }) => Model.findOneAndReplace({ tenant: "x" }, { tenant: "x" }, { runValidators: true, ...upsert }) },
+  "replace-found": { run: async ({ Model }) => {
+    const { number } = await Model.create({ tenant: "x" });
+    const errors = [];
+    for (const replace of [
+      () => Model.replaceOne({ tenant: "x" }, { tenant: "y" }), () => Model.findOneAndReplace({ tenant: "x" }, { tenant: "y" }),
+      () => Model.bulkWrite([{ replaceOne: { filter: { tenant: "x" }, replacement: { tenant: "y" } } }]),
+      async () => (await Model.findOne()).replaceOne({ tenant: "y" }),
+    ]) await replace().catch((error) => errors.push(error));
+    assert.deepEqual((await Model.find()).map((one) => [one.tenant, one.number]), [["x", number]]);
+    assert.equal(errors.length, 4);
+    await Model.deleteMany({});
+    throw errors[0];
+  } },
+  "overwrite-found": { run: async ({ Model }) => {
+    const one = await Model.create({ tenant: "x" });
+    one.overwrite({ tenant: "y" });
+    await one.save();
+  } },
   "getter": { run: ({ Model }) => Model.create({}), paths: { number: { type: Number, get: (value) => value ?? 0 } } },
   "setter": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany(two); }, paths: { tenant: String, number: { type: Number, set: (value) => value } } },
   "alias": { run: async ({ Model, client, sequence }) => {
@@ -80,6 +114,19 @@ module.exports = {
     assert.equal((await Model.findOne({ number: 70 })).code, 70);
     assert.equal((await client.peek(sequence)).last, 2);
   }, field: "code", paths: { number: { type: Number, alias: "code" } } },
+  "alias-update": { run: async ({ Model, client, sequence }) => {
+    await Model.updateOne({ tenant: "x" }, { $set: { code: 70 } }, upsert);
+    await Model.updateOne({ tenant: "y" }, { $setOnInsert: { code: 70 } }, upsert);
+    await Model.bulkWrite([{ updateOne: { filter: { tenant: "z" }, update: { $set: { code: 70 } }, upsert: true } }]);
+    await Model.insertMany([{ code: 70 }], { lean: true });
+    assert.equal((await client.peek(sequence)).last, 4);
+  }, field: "code", paths: { tenant: String, number: { type: Number, alias: "code" } } },
+  "alias-translated": { run: async ({ Model, client, sequence }) => {
+    await Model.updateOne({ tenant: "x" }, { $set: { code: 70 } }, { translateAliases: true, ...upsert });
+    await Model.updateOne({ tenant: "y" }, { $set: { tenant: "z" } }, { translateAliases: true, ...upsert });
+    await Model.replaceOne({ tenant: "w" }, { tenant: "w", code: 71 }, upsert);
+    assert.equal((await client.peek(sequence)).last, 1);
+  }, field: "code", paths: { tenant: String, number: { type: Number, alias: "code" } } },
   "required": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany(two); }, paths: { tenant: String, number: { type: Number, required: true } } },
   "immutable": { run: async ({ Model }) => { await Model.create({}); await Model.updateOne({ tenant: "x" }, { size: 1 }, upsert); },
     paths: { tenant: String, size: Number, number: { type: Number, immutable: true } } },
@@ -94,9 +141,21 @@ module.exports = {
     prepare: (schema) => { schema.statics.insertMany = function own(...given) { return this.base.Model.insertMany.apply(this, given); }; } },
   "own-static-after": { run: ({ Model }) => Model.insertMany(two),
     prepare: (schema) => { schema.statics.insertMany = function own(docs, options) { return this.base.Model.insertMany.call(this, docs, typeof options === "function" ? {} : options); }; } },
+  "own-static-after-one": { run: ({ Model }) => Model.insertMany({ tenant: "x" }),
+    prepare: (schema) => { schema.statics.insertMany = function own(docs, options) { return this.base.Model.insertMany.call(this, docs, typeof options === "function" ? {} : options); }; } },
+  "own-static-maps": { run: ({ Model }) => Model.insertMany(two).catch((error) => {
+    assert.match(error.text ?? error.message, /pass on the list/);
+    throw error;
+  }), isLate: true,
+    prepare: (schema) => {
+      schema.statics.insertMany = function own(docs, ...others) { return this.base.Model.insertMany.call(this, docs.map((one) => ({ ...one, size: 1 })), ...others); };
+    } },
   "scope-missing": { run: ({ Model }) => Model.create({}), sequence: ({ tenant }) => `tickets.${tenant}` },
-  "without-hooks": { run: ({ Model }) => new Model({}).save({ middleware: { pre: false } }) },
-  "without-hooks-insertMany": { run: ({ Model }) => Model.insertMany(two, { middleware: { pre: false } }) },
+  "without-hooks": { run: ({ Model }) => new Model({}).save(withoutHooks) },
+  "without-hooks-insertMany": { run: ({ Model }) => Model.insertMany(two, withoutHooks) },
+  "without-hooks-bulkWrite": { run: ({ Model }) => Model.bulkWrite([insertOne], withoutHooks) },
+  "without-hooks-bulkSave": { run: ({ Model }) => Model.bulkSave([new Model({})], withoutHooks) },
+  "without-hooks-upsert": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, { size: 1 }, { ...withoutHooks, ...upsert }) },
   "transaction": { run: async ({ Model, mongoose, connection }) => {
     await Model.createCollection();
     let attempts = 0;
@@ -140,6 +199,13 @@ module.exports = {
     await Model.insertMany([{ parts: [{}] }, { parts: [{}, {}] }]);
     await Model.bulkWrite([{ insertOne: { document: { parts: [{}] } } }]);
   } },
+  "part-lean": { ...parts, run: ({ Model }) => Model.insertMany([{ parts: [{}, {}] }], { lean: true }) },
+  "part-without-validation": { ...parts, run: ({ Model }) => Model.bulkWrite([{ insertOne: { document: { parts: [{}] } } }], { skipValidation: true }) },
+  "part-replace": { ...parts, run: async ({ Model }) => {
+    await Model.collection.insertOne({ tenant: "x" });
+    await Model.replaceOne({ tenant: "x" }, { parts: [{}] });
+  } },
+  "part-upsert": { ...parts, run: ({ Model }) => Model.updateOne({ tenant: "x" }, { parts: [{}] }, upsert) },
   "part-push": { ...parts, run: async ({ Model }) => {
     const { _id } = await Model.create({});
     await Model.updateOne({ _id }, { $push: { parts: { size: 1 } } });

@@ -75,7 +75,8 @@ class Connection:
         lock = self._lock
         leader = self._leader
         if lock._is_owned() or (leader is not None and leader.thread == get_ident()):
-            raise RuntimeError("a signal handler or finalizer called the client in the middle of a call of the same thread")
+            raise RuntimeError("a signal handler or finalizer called the client in the middle of a call of the same thread, or a greenlet "
+                               "of gevent without threads patched")
         now = monotonic()
         call = Call(requests, now + timeout, now + connect_timeout, self._epoch, self._waiting)
         wait = 0.0

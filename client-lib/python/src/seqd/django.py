@@ -18,9 +18,10 @@ import atexit
 import sys
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, TypeVar
 
+from django.apps import apps
 from django.conf import settings
 from django.core import checks
-from django.db import models
+from django.db import models, router
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.utils.deconstruct import deconstructible
 
@@ -59,7 +60,8 @@ def numbered(instances: Iterable[T]) -> List[T]:
 
 
 # --- rows that are there already
-_EFFECTIVE_DEFAULT = BaseDatabaseSchemaEditor._effective_default.__code__
+_ASKS_FOR_DEFAULT = BaseDatabaseSchemaEditor._effective_default.__code__
+_ASKS_FOR_VALUE = BaseDatabaseSchemaEditor.effective_default.__code__
 
 
 def _check_rows(field: Any, sequence: str, connection: Any) -> None:
@@ -72,7 +74,8 @@ def _check_rows(field: Any, sequence: str, connection: Any) -> None:
         columns = [column.name for column in connection.introspection.get_table_description(cursor, meta.db_table)]
     rows = field.model._base_manager.using(connection.alias).order_by()
     if field.column in columns:
-        rows = rows.filter(**{f"{field.name}__isnull": True})
+        empty = models.Q(**{f"{field.name}__isnull": True})
+        rows = rows.filter(empty | models.Q(**{field.name: ""}) if field.empty_strings_allowed else empty)
     if rows.values(meta.pk.name).exists():
         raise ArgumentError(f"{meta.label}.{field.name}: the rows that are there would all get the same value. Add the field with "
                             f'null=True, give each row a number of "{sequence}" (RunPython), and then alter it to null=False')
@@ -81,11 +84,9 @@ def _check_rows(field: Any, sequence: str, connection: Any) -> None:
 def _asking_migration() -> Any:
     """The frame of a migration that asks for a default, which would be that of all rows; or None."""
     frame: Any = sys._getframe(2)
-    for _ in range(4):  # fields have a function or two between
-        if frame is None or frame.f_code is _EFFECTIVE_DEFAULT:
-            return frame
+    while frame is not None and frame.f_code is not _ASKS_FOR_DEFAULT:  # functions of fields and of the program are between
         frame = frame.f_back
-    return None
+    return frame
 
 
 class _Next:
@@ -117,6 +118,18 @@ class NextText(_Next):
     """The same for a text."""
 
     method = "next_text"
+
+
+_COPIES = {"msg": "the field has no unique=True, so a copy of an instance keeps its number",
+           "hint": "Set unique=True, or empty the field of a copy.", "id": "seqd.W001"}
+
+
+@checks.register(checks.Tags.models)  # type: ignore[misc]
+def check_defaults(app_configs: Any, **_: Any) -> List[Any]:
+    """A check of Django: the warning of IdField and TextIdField for the fields of other kinds with these defaults."""
+    kinds = [model for config in app_configs or apps.get_app_configs() for model in config.get_models()]
+    return [checks.Warning(obj=field, **_COPIES) for model in kinds for field in model._meta.local_fields
+            if isinstance(field.default, _Next) and not field.unique]
 
 
 # --- fields
@@ -153,8 +166,7 @@ class _Taking:
     def check(self, **kwargs: Any) -> List[Any]:
         found: List[Any] = super().check(**kwargs)  # type: ignore[misc]
         if not self.unique:
-            found.append(checks.Warning("the field has no unique=True, so a copy of an instance keeps its number",
-                                        hint="Set unique=True, or empty the field of a copy.", obj=self, id="seqd.W001"))
+            found.append(checks.Warning(obj=self, **_COPIES))
         return found
 
     def take(self) -> Any:
@@ -167,12 +179,26 @@ class _Taking:
         value = getattr(instance, self.attname)
         # Django tries an UPDATE first where the key of a new instance is set.
         if value in (None, "") and (add or instance._state.adding or not self.null):
+            if not add and instance._state.adding:
+                self._check_parent(instance)
             value = self.take()
             setattr(instance, self.attname, value)
         return value
 
+    def _check_parent(self, instance: Any) -> None:
+        """Raises ArgumentError if the instance is a new child of a row that is there, which would get another number."""
+        meta = self.model._meta
+        if type(instance)._meta.concrete_model is self.model:
+            return
+        rows = self.model._base_manager.using(router.db_for_write(self.model, instance=instance))
+        if rows.filter(pk=getattr(instance, meta.pk.attname)).exists():
+            raise ArgumentError(f"{meta.label}.{self.attname} would be another one than that of the row, of which the instance is a new "
+                                "child: give it the values of its parent first")
+
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:
         if hasattr(value, "as_sql") or value not in (None, "") or (value is None and self.null):
+            if value is not None and sys._getframe(1).f_code is _ASKS_FOR_VALUE:
+                _check_rows(self, self.sequence, connection)
             return super().get_db_prep_save(value, connection)  # type: ignore[misc]
         # Not of pre_save(): of a migration, of loaddata, or of an UPDATE of many rows.
         if self.model.__module__ != "__fake__":

@@ -14,9 +14,11 @@ MODELS.md has every way of writing.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Optional, Type, Union
+from typing import Any, Callable, Dict, List, Optional, Type, Union
 
 from sqlalchemy.exc import DontWrapMixin
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.expression import CTE, Insert, Update
 
 from . import aio
 from .client import Client, default_client
@@ -35,7 +37,7 @@ def next_id(name: str, client: Optional[AnyClient] = None) -> Default:
     def seqd_next_id(context: Any) -> Any:
         return _take(context, client, "next", name)
 
-    return seqd_next_id
+    return _named(seqd_next_id, name)
 
 
 def next_text(name: str, client: Optional[AnyClient] = None) -> Default:
@@ -43,7 +45,12 @@ def next_text(name: str, client: Optional[AnyClient] = None) -> Default:
     def seqd_next_text(context: Any) -> Any:
         return _take(context, client, "next_text", name)
 
-    return seqd_next_text
+    return _named(seqd_next_text, name)
+
+
+def _named(default: Default, name: str) -> Default:
+    default.seqd_sequence = name  # type: ignore[attr-defined]
+    return default
 
 
 def _take(context: Any, client: Optional[AnyClient], method: str, name: str) -> Any:
@@ -67,9 +74,28 @@ def _check_one_row(context: Any, name: str) -> None:
         raise ArgumentError(f'"{name}" is a number for new rows (default=), not for onupdate=: one UPDATE can change many rows, and all '
                             "would get the same number")
     statement = getattr(getattr(context, "compiled", None), "statement", None)
-    if getattr(statement, "select", None) is not None:
+    if isinstance(statement, Insert) and statement.select is not None:
         raise ArgumentError(f'insert().from_select() calls a default once, so all rows would get the same number of "{name}": select the '
                             "rows and insert them as a list, or name the column in from_select() with a value for each row")
+
+
+@compiles(CTE)  # type: ignore[misc]
+def _check_cte(cte: Any, compiler: Any, **options: Any) -> Any:
+    """Raises ArgumentError for an INSERT or UPDATE in a CTE if it, or the statement around it, needs a number: SQLAlchemy calls a
+    default once for all rows there, and forgets those of the statement around it."""
+    around = _needed(compiler)
+    text = compiler.visit_cte(cte, **options)
+    names = around + _needed(compiler) if isinstance(cte.element, (Insert, Update)) else []
+    if names:
+        raise ArgumentError(f'an INSERT or UPDATE in a CTE cannot have a number of "{names[0]}" for each row, nor can the statement around '
+                            "it: execute the two one after the other, or give the column a value")
+    return text
+
+
+def _needed(compiler: Any) -> List[str]:
+    """The sequences that the statement takes numbers of, as far as it is compiled."""
+    defaults = [column.default for column in compiler.insert_prefetch] + [column.onupdate for column in compiler.update_prefetch]
+    return [default.arg.seqd_sequence for default in defaults if hasattr(getattr(default, "arg", None), "seqd_sequence")]
 
 
 def _given(context: Any) -> Any:

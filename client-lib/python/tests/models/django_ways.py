@@ -5,10 +5,13 @@ import json
 import os
 import sys
 import types
+from functools import partial
 
 import django
 from django.conf import settings
 from outcomes import NONE, collector, observe
+
+import seqd
 
 settings.configure(
     DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}, SEQD_SOCKET=os.environ["SEQD_SOCKET"], USE_TZ=True,
@@ -27,7 +30,7 @@ from django.db import DatabaseError, connection, migrations, models, transaction
 from django.db.migrations.state import ProjectState  # noqa: E402
 from django.test import RequestFactory  # noqa: E402
 
-from seqd.django import IdField, NextId, NextText, TextIdField, client, numbered  # noqa: E402
+from seqd.django import IdField, NextId, NextText, TextIdField, check_defaults, client, numbered  # noqa: E402
 
 
 class Order(models.Model):
@@ -91,7 +94,20 @@ class Special(Order):
         app_label = "shop"
 
 
-MODELS = [Order, Plain, Named, Loose, Ticket, Special]
+class Folder(models.Model):
+    number = IdField("folders", unique=True)
+    name = models.CharField(max_length=40, default="")
+
+    class Meta:
+        app_label = "shop"
+
+
+class SharedFolder(Folder):
+    class Meta:
+        app_label = "shop"
+
+
+MODELS = [Order, Plain, Named, Loose, Ticket, Special, Folder, SharedFolder]
 WAYS, outside = collector()
 
 
@@ -318,6 +334,39 @@ def child_of_parent():
     return columns(Special, "extra")
 
 
+@way("a child over the row of its parent, whose number is no key")
+def child_over_parent():
+    parent = Folder.objects.create(name="a")
+    one = SharedFolder(folder_ptr=parent)
+    try:
+        with transaction.atomic():
+            one.save()
+    finally:
+        assert columns(Folder, "number", "name") == [[parent.number], ["a"]]
+    return columns(Folder, "number")
+
+
+@way("the same with the parent's number")
+def child_with_number():
+    parent = Folder.objects.create(name="a")
+    SharedFolder(folder_ptr=parent, number=parent.number, name="a").save()
+    SharedFolder(id=parent.id + 1, name="b").save()
+    assert columns(Folder, "number")[0][0] == parent.number
+    return columns(Folder, "number")
+
+
+@way("a copy with pk=None, default=NextId()")
+def copy_default():
+    warned = {warning.obj.name for warning in check_defaults(None) if warning.id == "seqd.W001"}
+    assert "text" in warned and "id" not in warned, "a key is unique"
+    one = Ticket.objects.create()
+    one.pk, one._state.adding = client().next("tickets"), True
+    one.save()
+    first, second = columns(Ticket, "text")[0]
+    assert first == second
+    return "the original's number"
+
+
 @way("default=NextId(), by save() and bulk_create()")
 def defaults():
     Ticket().save()
@@ -454,6 +503,59 @@ def migration_ways(name, make):
     @outside(f"null=True, null=False with rows that have no number: {name}")
     def _():
         return after(migrate(3, migrations.AddField("moved", "number", make(null=True)), migrations.AlterField("moved", "number", make())))
+
+
+def deep(levels):
+    """A default that is called some functions deep."""
+    return deep(levels - 1) if levels > 0 else NextId("numbers")()
+
+
+ONE_OFF = {"IdField": 1, "TextIdField": "one"}
+
+
+@outside("AddField to a table with rows, with makemigrations' one-off default")
+def one_off_add():
+    found = []
+    for kind, value in ONE_OFF.items():
+        try:
+            model = migrate(3, migrations.AddField("moved", "number", FIELDS[kind](default=value), preserve_default=False))
+        except seqd.ArgumentError as error:
+            found.append(error)
+        else:
+            return columns(model, "number")
+    raise found[0]
+
+
+@outside("null=True, null=False with makemigrations' one-off default")
+def one_off_alter():
+    return columns(migrate(3, migrations.AddField("moved", "number", FIELDS["IdField"](null=True)),
+                           migrations.AlterField("moved", "number", FIELDS["IdField"](default=1), preserve_default=False)), "number")
+
+
+@outside("AddField to a table with rows, null=True, with a constant default")
+def constant_default():
+    return columns(migrate(3, migrations.AddField("moved", "number", FIELDS["IdField"](null=True, default=1))), "number")
+
+
+@outside("AddField to a table without rows, with makemigrations' one-off default")
+def one_off_empty():
+    model = migrate(0, migrations.AddField("moved", "number", FIELDS["IdField"](default=1), preserve_default=False))
+    for _ in range(2):
+        model.objects.create(note="new", number=None)
+    return columns(model, "number")
+
+
+@outside("AddField to a table with rows, a function that calls NextId()")
+def deep_default():
+    return columns(migrate(3, migrations.AddField("moved", "number", models.BigIntegerField(default=partial(deep, 9)))), "number")
+
+
+@outside("null=True, null=False with rows whose text is empty: TextIdField")
+def empty_text():
+    def empty(apps, _):
+        apps.get_model("shop", "Moved").objects.update(number="")
+    return columns(migrate(3, migrations.AddField("moved", "number", models.CharField(max_length=40, null=True)), migrations.RunPython(empty),
+                           migrations.AlterField("moved", "number", FIELDS["TextIdField"]())), "number")
 
 
 for kind, maker in FIELDS.items():

@@ -22,13 +22,23 @@ is made of [ways.json](tests/models/ways.json), and a test tries each row with e
 """
 
 
+def lines(rows):
+    """(way, result, note) of each line: rows that differ in what is behind the colon are one."""
+    kinds = {}
+    for row in rows:
+        way, _, kind = row["way"].partition(": ")
+        kinds.setdefault((way, row["result"], row.get("note", "")), []).append(kind)
+    for (way, result, note), which in kinds.items():
+        yield ": ".join([way, *([", ".join(which)] if any(which) else [])]), result, note
+
+
 def page(table):
     """The text of the page."""
     parts = [HEAD]
     for one in table.values():
         parts.append(f"\n## {one['title']}\n\n{one['head']}\n\n| way | result | note |\n|---|---|---|\n")
-        for row in one["ways"]:
-            parts.append(f"| {row['way']} | {row['result']} | {row.get('note', '')} |\n")
+        for way, result, note in lines(one["ways"]):
+            parts.append(f"| {way} | {result} | {note} |\n")
     return "".join(parts)
 
 

@@ -5,9 +5,9 @@ import os
 
 import sqlalchemy
 from outcomes import collector, observe
-from sqlalchemy import BigInteger, Column, Integer, String, create_engine, insert, select, update
-from sqlalchemy.dialects import sqlite
-from sqlalchemy.orm import Session, declarative_base
+from sqlalchemy import BigInteger, Column, Integer, String, Table, create_engine, delete, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session, declarative_base, make_transient
 
 from seqd import aio
 from seqd.sqlalchemy import next_id, next_text
@@ -39,6 +39,7 @@ class Visit(Base):
     number = Column(BigInteger, onupdate=next_id("visits"))
 
 
+Plain = Table("plain", Base.metadata, Column("id", Integer, primary_key=True), Column("note", String(40)))
 WAYS, way = collector()
 newer_way = way if sqlalchemy.__version__ >= "2" else lambda _: lambda function: function
 
@@ -173,6 +174,46 @@ def from_select_without():
     return in_connection(work, Invoice.number)
 
 
+def with_cte(statement):
+    """Refused before SQLite, which has no such statements, sees them."""
+    return in_connection(lambda connection: connection.execute(statement), Invoice.number)
+
+
+def for_postgresql(statement):
+    """With RETURNING, which SQLAlchemy 1.4 does not write for SQLite."""
+    return str(statement.compile(dialect=postgresql.dialect()))
+
+
+def copy_of_orders():
+    return insert(Invoice.__table__).from_select(["note"], select(Order.__table__.c.note)).cte("moved")
+
+
+@way("insert().from_select() in a CTE of another statement")
+def cte_from_select():
+    return with_cte(delete(Order.__table__).add_cte(copy_of_orders()))
+
+
+@way("select() of insert() in a CTE")
+def cte_selected():
+    return for_postgresql(select(insert(Invoice.__table__).values(note="x").returning(Invoice.__table__.c.id).cte("made").c.id))
+
+
+@way("insert() with another insert() in a CTE")
+def cte_insert():
+    return with_cte(insert(Invoice.__table__).values(note="x").add_cte(insert(Plain).values(note="y").cte("made")))
+
+
+@way("insert() with an update() in a CTE")
+def cte_update():
+    return with_cte(insert(Invoice.__table__).values(note="x").add_cte(update(Plain).values(note="y").cte("changed")))
+
+
+@way("onupdate=next_id() in a CTE")
+def cte_on_update():
+    visits = Visit.__table__
+    return for_postgresql(select(update(visits).values(id=visits.c.id + 10).returning(visits.c.id).cte("changed").c.id))
+
+
 @way("insert().on_conflict_do_nothing(), [rows]")
 def conflict_nothing():
     def work(connection):
@@ -226,6 +267,22 @@ def uneven_mappings():
 @way("None in a column that may be NULL")
 def explicit_none():
     return in_connection(lambda connection: connection.execute(insert(Invoice.__table__), [{"number": None}] * 2), Invoice.number)
+
+
+@way("a copy by make_transient()")
+def copy():
+    with Session(engine()) as session:
+        one = Invoice(note="a")
+        session.add(one)
+        session.commit()
+        session.refresh(one)
+        make_transient(one)
+        one.id = None
+        session.add(one)
+        session.commit()
+        first, second = columns(session, Invoice.number)[0]
+    assert first == second
+    return "the original's number"
 
 
 @way("onupdate=next_id()")
