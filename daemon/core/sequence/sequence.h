@@ -105,8 +105,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   // Drain::Owner
   LeaseStore* store() const override;
   ReturnRequest return_request() const override;
-  bool may_drain() const override { return !leasing() && advances_ == 0; }
-  bool may_ask() const override;
+  bool may_drain() const override, may_ask() const override;
   void when_durable(std::function<void()> then) override;
   void written_off(std::int64_t begin, std::int64_t end, GapCause cause) override;
   void returned(std::int64_t begin, std::int64_t end, Reuse reuse) override;

@@ -26,20 +26,29 @@ Status give_up(const CoreContext& context, Sequence& sequence, const char* why, 
 
 Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done) {
   Sequence& sequence = at(id);
-  if (sequence.scope().refuses() && ending_.ok()) {
+  const StoreScope& scope = sequence.scope();
+  if (scope.refuses() && ending_.ok()) {
     return give_up(context_, sequence,
-                   sequence.scope().changed() ? "their database is not configured any more"
-                                              : "their database was restored from an older copy",
+                   scope.changed() ? "their database is not configured any more"
+                                   : "their database was restored from an older copy",
                    std::move(done));
   }
   if (!ending_.ok()) return ending_;
   const Status& stopped = sequence.stopped();
   const bool may_leave = stopped.ok() || stopped.code() == ErrorCode::SEQ_REGRESSED;
   if (!may_leave && !is_orphan(sequence)) return stopped;
-  if (Status status = sequence.scope().check_claimed(); !status.ok()) return status;
+  const Status claimed = scope.check_claimed();
+  // Right after a start the store has not answered yet: a drain waits for that.
+  const bool waits = may_leave && scope.store() != nullptr && scope.last_error().ok();
+  if (!claimed.ok() && !waits) return claimed;
   if (is_orphan(sequence))
     return give_up(context_, sequence, "their period is not configured any more", std::move(done));
-  sequence.drain(context_.clock.monotonic_ms() + timeout_ms, std::move(done));
+  sequence.drain(context_.clock.monotonic_ms() + timeout_ms,
+                 [&scope, done = std::move(done)](DrainReport report) {
+                   if (report.available > 0 && report.why.empty())
+                     report.why = scope.check_claimed().text();
+                   done(report);
+                 });
   return {};
 }
 
