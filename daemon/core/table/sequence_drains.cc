@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "daemon/core/periods/period.h"
+#include "daemon/core/table/sequence_moves.h"
 #include "daemon/core/table/sequence_table.h"
 
 namespace seqd {
@@ -11,6 +12,14 @@ namespace {
 // That of a period may not be, beside those of another unit.
 bool is_orphan(const Sequence& sequence) {
   return sequence.stopped().code() == ErrorCode::NO_SEQUENCE && !period_of(sequence.name()).empty();
+}
+
+// Whether the configuration has another counter for it, to which it moves when nothing is left.
+bool is_to_move(const Sequence& sequence, const SequenceSettings* configured) {
+  const DefineSequence definition = sequence.definition();
+  return sequence.stopped().code() == ErrorCode::SEQ_CHANGED && configured != nullptr &&
+         may_move(definition, *configured) &&
+         !check_configured(definition, sequence.scope(), configured).ok();
 }
 
 // Without the store: all is a gap.
@@ -35,6 +44,8 @@ Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done 
   }
   if (!ending_.ok()) return ending_;
   const Status& stopped = sequence.stopped();
+  if (is_to_move(sequence, settings_.find(sequence.name())))
+    return give_up(context_, sequence, "their counter is not configured any more", std::move(done));
   const bool may_leave = stopped.ok() || stopped.code() == ErrorCode::SEQ_REGRESSED;
   if (!may_leave && !is_orphan(sequence)) return stopped;
   const Status claimed = scope.check_claimed();

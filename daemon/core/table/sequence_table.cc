@@ -7,34 +7,9 @@
 #include "daemon/base/assertion.h"
 #include "daemon/core/log/counter_identity.h"
 #include "daemon/core/periods/forgotten_periods.h"
+#include "daemon/core/table/sequence_moves.h"
 
 namespace seqd {
-namespace {
-
-// Why a sequence that the log defines so cannot be used with these settings; null: it has none.
-Status check_configured(const DefineSequence& definition, const StoreScope& scope,
-                        const SequenceSettings* settings) {
-  const std::string name = "\"" + definition.name + "\"";
-  if (settings == nullptr)
-    return {ErrorCode::NO_SEQUENCE, name + " is not configured any more; its remainder is kept"};
-  if (settings->mode == SequenceMode::insert) {
-    return {ErrorCode::SEQ_CHANGED,
-            name +
-                " leased ranges before, which are kept, and is configured to insert documents now: "
-                "give the sequence that inserts another name"};
-  }
-  if (settings->store == scope.store_name() &&
-      same_counter(definition.binding, settings->binding, settings->progression))
-    return {};
-  return {ErrorCode::SEQ_CHANGED,
-          "the remainder of " + name + " came from store \"" + scope.store_name() + "\", counter " +
-              definition.binding + "; the configuration says store \"" + settings->store +
-              "\", counter " + binding_text(settings->binding, settings->progression) +
-              ": configure the former counter, or give the sequence another name"};
-}
-
-}  // namespace
-
 SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& settings,
                              Stores stores, const Limits& limits, BlockPages* pages)
     : context_(context),
@@ -69,7 +44,8 @@ void SequenceTable::restore(const StateImage& image) {
   }
   blocks_.restore(image);
   blocks_.await_clients();  // before a sequence that may not be served ends its blocks
-  for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence);
+  LeasedBelow below(image);
+  for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence, below);
   // Both are in the order of the names. For plain ones see SequenceAccounts::Notes.
   auto own = by_name_.begin();
   for (const auto& [name, known] : image.names) {
@@ -90,18 +66,31 @@ void SequenceTable::restore(const StateImage& image) {
   for (const auto& [id, scope] : scopes_) scope->start();
 }
 
-void SequenceTable::restore_sequence(const SequenceImage& image) {
-  const SequenceSettings* configured = settings_.find(image.definition.name);
+void SequenceTable::restore_sequence(const SequenceImage& image, LeasedBelow& below) {
+  DefineSequence definition = image.definition;
+  const SequenceSettings* configured = settings_.find(definition.name);
   SequenceSettings settings = configured != nullptr ? *configured : SequenceSettings();
   // Its IDs are what they were when they were leased, and no bound of today is theirs.
-  settings.progression.compiled = held_progression(image.definition.binding, settings.progression);
+  settings.progression.compiled = held_progression(definition.binding, settings.progression);
   if (configured == nullptr) settings.max_value = IdProgression::kLastOrdinal;
-  Sequence& sequence = add_sequence(image.definition, settings);
+  const StoreScope& scope = *scopes_.at(definition.scope);
+  const Status wrong = check_configured(definition, scope, configured);
+  const bool moves = !wrong.ok() && configured != nullptr && !has_open_ranges(image) &&
+                     may_move(definition, *configured) && stores_.contains(settings.store);
+  if (moves) {
+    definition.scope = scope_for(settings.store).id();
+    definition.binding = binding_text(configured->binding, configured->progression);
+  }
+  Sequence& sequence = add_sequence(definition, settings);
+  accounts_.defined(image.definition);
   sequence.restore(image);
+  if (moves) {
+    sequence.move_from({image.definition, counter_place(scope, image.definition.binding),
+                        below.of(image.definition)});
+  }
   accounts_.restored(sequence);
   know_periods(sequence.name(), settings);
-  const Status wrong = check_configured(image.definition, sequence.scope(), configured);
-  if (!wrong.ok()) sequence.refuse(wrong);
+  if (!wrong.ok() && !moves) sequence.refuse(wrong);
 }
 
 Sequence& SequenceTable::add_sequence(const DefineSequence& definition, SequenceSettings settings) {
@@ -113,7 +102,6 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition, Sequence
       contexts_.at(definition.scope), shared_settings_.find(std::move(settings)), key, definition);
   const bool is_new = by_name_.emplace(sequence->name(), id).second;
   ASSERT(is_new);
-  accounts_.defined(definition);
   return *(sequences_[id] = std::move(sequence));
 }
 
@@ -174,6 +162,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<User
   context_.log.append(definition);
   note_begun(known, settings->periods);
   const Sequence& made = add_sequence(definition, *settings);
+  accounts_.defined(definition);
   if (user && !settings->named) accounts_.made(made, *user);
   settle_name(name);
   return definition.sequence;

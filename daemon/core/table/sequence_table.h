@@ -108,7 +108,7 @@ class SequenceTable final : public RemainderLogObserver,
   StoreScope& add_scope(DefineScope definition, StoreScope::Known known);
   Sequence& look_up(SequenceId id);
   Sequence& add_sequence(const DefineSequence& definition, SequenceSettings settings);
-  void restore_sequence(const SequenceImage&), forget(Sequence&);
+  void restore_sequence(const SequenceImage&, class LeasedBelow&), forget(Sequence&);
   void know_periods(std::string_view name, const SequenceSettings& settings);
   Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings,
                                  std::optional<UserId> user);
