@@ -60,9 +60,10 @@ Result<LeasedSpan> span_after(std::int64_t last_issued, const LeaseRequest& requ
     return Status(
         ErrorCode::SEQ_REGRESSED,
         fmt::format(
-            "{}: the counter has {} as the next ID, but this host has leased IDs up to {}; the "
-            "store was set back or restored. Move it forward (seqctl advance) to at least {}",
-            where, last_issued + 1, request.high_water - 1, request.high_water));
+            "{}: the counter has {} as the next ID, but this host has leased IDs up to {}: it was "
+            "set back or restored, or the sequence was moved here. `seqctl advance {} --yes` "
+            "raises it to {}; if other hosts leased more, use --to",
+            where, last_issued + 1, request.high_water - 1, request.sequence, request.high_water));
   }
   const std::int64_t highest = highest_id(request);
   if (last_issued >= highest) {
@@ -80,10 +81,10 @@ Status missing_counter(const LeaseRequest& request, const std::string& where) {
   ASSERT(request.high_water > 0);
   return {ErrorCode::SEQ_REGRESSED,
           fmt::format(
-              "{}: the counter is missing, but this host has leased IDs up to {}. seqd does not "
-              "create it again by itself: restore it, or create it with seqctl advance, --to above "
-              "the IDs of all hosts (at least {})",
-              where, request.high_water - 1, request.high_water)};
+              "{}: the counter is missing, but this host has leased IDs up to {}: it was removed, "
+              "or the sequence was moved here. `seqctl advance {} --yes` creates it with {} as the "
+              "next ID; if other hosts leased more, use --to",
+              where, request.high_water - 1, request.sequence, request.high_water)};
 }
 
 Status creation_not_allowed(const std::string& where) {

@@ -21,6 +21,11 @@ std::string binding_text(const CounterBinding& binding,
 // The same of a counter with another key.
 std::string binding_text(const CounterBinding& binding, std::string_view key,
                          const ProgressionSettings& progression);
+// Of a binding_text() the part that names the counter: equal ones are the same in one database.
+std::string_view counter_of(std::string_view binding);
+// Whether ordinals of `held` are the same IDs for a sequence configured so, of whichever counter.
+bool same_ordinals(const std::string& held, const CounterBinding& configured,
+                   const ProgressionSettings& progression = {});
 // Whether ranges of the counter `held` may be used for a sequence configured so.
 bool same_counter(const std::string& held, const CounterBinding& configured,
                   const ProgressionSettings& progression = {});

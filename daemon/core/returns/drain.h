@@ -49,7 +49,7 @@ class Drain final : private ReturnOperation::Owner {
     virtual const std::string& name() const = 0;
     virtual LeaseStore* store() const = 0;
     virtual ReturnRequest return_request() const = 0;
-    // No lease is under way or has to be looked up.
+    // What is available is ours, and no lease is under way or has to be looked up.
     virtual bool may_drain() const = 0;
     // See ReturnOperation.
     virtual void when_durable(std::function<void()> then) = 0;

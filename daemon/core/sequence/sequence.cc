@@ -199,9 +199,13 @@ void Sequence::prepare() {
   const std::int64_t failed = replenisher_.failing().ok() ? short_of(*this) : 0;
   const std::int64_t demand = std::max(waiters_.demand(), failed);
   // In most turns no lease is due. The reservation may have filled the log.
-  if (replenisher_.due(held(), demand) && context_.scope.verified() && !drain_.blocks_leases() &&
-      context_.core.log.accepting())
-    replenisher_.replenish(held(), out_, demand, issuer_.issued());
+  if (!replenisher_.due(held(), demand) || !context_.scope.verified() || drain_.blocks_leases() ||
+      !context_.core.log.accepting())
+    return;
+  // Its record is in front of the lease's, and no request leaves before that is durable.
+  const Status moved = record_move();
+  if (!moved.ok()) return cannot_lease(moved);
+  replenisher_.replenish(held(), out_, demand, issuer_.issued());
 }
 
 void Sequence::log_failed(const Status& status) {
@@ -347,7 +351,7 @@ void Sequence::refuse_requests(const Status& why) {
 void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings,
                               const std::string& key) {
   ASSERT(settings->binding.key.empty());
-  const std::string held = definition().binding;
+  const std::string held = own_definition().binding;
   settings_ = std::move(settings);
   keep_key(key, held);
   exhaustion_.update_forecast(*settings_);

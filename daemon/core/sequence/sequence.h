@@ -14,6 +14,7 @@
 #include "daemon/core/log/state_image.h"
 #include "daemon/core/returns/drain.h"
 #include "daemon/core/sequence/exhaustion.h"
+#include "daemon/core/sequence/former_counter.h"
 #include "daemon/core/sequence/issuer.h"
 #include "daemon/core/sequence/replenisher.h"
 #include "daemon/core/sequence/sequence_gate.h"
@@ -28,12 +29,12 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
            const std::string& key, const DefineSequence& definition);
 
-  DefineSequence definition() const;  // made for the call
+  DefineSequence definition() const, own_definition() const;  // as the log has it, or is to
   const std::string& name() const override { return name_; }
   SequenceId id() const override { return id_; }
   const StoreScope& scope() const { return context_.scope; }
   const SequenceSettings& settings() const override { return *settings_; }  // without binding.key
-  const std::string& key() const { return key_ == nullptr ? name_ : *key_; }
+  const std::string& key() const { return counter_ == nullptr ? name_ : counter_->key; }
   CounterBinding binding() const override;  // with it; made for the call
   SequenceTotals totals() const;
   std::int64_t issued() const { return issuer_.issued(); }  // as totals() has it
@@ -86,27 +87,25 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void begin_stop(const Status& why);  // the daemon ends: waiters fail, no lease is begun
 
   // Over the end of a process, and of an ownership: sequence_restart.cc.
-  void restore(const SequenceImage& image);
+  void restore(const SequenceImage&), move_from(FormerCounter);  // of which nothing is open
+  Status record_move();  // before its own counter is first used; BUSY: the log has no room
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
-  void scope_owned();  // leases and reservations may continue
+  void scope_owned(), begin_again();  // leases and reservations may continue
   bool scope_lost();  // to another daemon: all available is a gap; false: the log waits, call again
   bool give_up_restored();  // its database is an older copy: the same; then begin_again()
-  void begin_again();
   DrainReport give_up(const std::string& why, GapCause cause);  // all is a gap, without the store
 
  private:
   // Replenisher::Owner
   void lease_changed() override { touch(); }
-  void leased(IdRange range, const Token& lease) override;
+  void leased(IdRange, const Token&) override, cannot_lease(const Status&) override;
   Status check_range(std::int64_t begin, std::int64_t end) const override;
   void leased_in_vain() override { ++unknown_; }
   void counter_regressed(const Status& why) override { refuse(why); }
-  void cannot_lease(const Status& why) override;
   // Drain::Owner
   LeaseStore* store() const override;
   ReturnRequest return_request() const override;
-  bool may_drain() const override { return !leasing() && advances_ == 0; }
-  bool may_ask() const override;
+  bool may_drain() const override, may_ask() const override;
   void when_durable(std::function<void()> then) override;
   void written_off(std::int64_t begin, std::int64_t end, GapCause cause) override;
   void returned(std::int64_t begin, std::int64_t end, Reuse reuse) override;
@@ -124,9 +123,9 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void keep_key(const std::string& key, const std::string& binding);  // see DefineSequence
   void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap
 
-  std::unique_ptr<const std::string> key_;            // null: the name
-  std::unique_ptr<const std::string> other_binding_;  // null: that of settings and key
-  std::int64_t high_water_;                           // see DefineSequence
+  std::unique_ptr<const OwnCounter> counter_;    // null: by its name, and as the settings say
+  std::unique_ptr<const FormerCounter> former_;  // null: the log has its own counter
+  std::int64_t high_water_;                      // see DefineSequence
   std::int64_t leased_ = 0, returned_ = 0, gaps_ = 0, unknown_ = 0;  // see SequenceTotals
   std::int64_t floor_ = 0, raised_to_ = 0;  // AdvanceRequest::withdraw; that of an older copy
   std::int64_t advances_ = 0;               // under way

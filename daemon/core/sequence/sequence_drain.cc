@@ -38,6 +38,11 @@ void Sequence::want_nothing() {
   waiters_.enough();
 }
 
+// Right after a start what is available is not ours yet.
+bool Sequence::may_drain() const {
+  return !leasing() && advances_ == 0 && context_.scope.verified();
+}
+
 ReturnRequest Sequence::return_request() const {
   ReturnRequest request;
   request.binding = binding();

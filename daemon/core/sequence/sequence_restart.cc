@@ -20,18 +20,47 @@ constexpr const char* kElsewhere = "another daemon has the remainder";
 }  // namespace
 
 DefineSequence Sequence::definition() const {
+  return former_ == nullptr ? own_definition() : former_->definition;
+}
+
+DefineSequence Sequence::own_definition() const {
+  const bool is_configured = counter_ == nullptr || counter_->binding.empty();
   return {id_, context_.scope.id(), name_,
-          other_binding_ == nullptr
-              ? binding_text(settings_->binding, key(), settings_->progression)
-              : *other_binding_,
+          is_configured ? binding_text(settings_->binding, key(), settings_->progression)
+                        : counter_->binding,
           high_water_};
 }
 
 void Sequence::keep_key(const std::string& key, const std::string& binding) {
-  key_ = key == name_ ? nullptr : std::make_unique<const std::string>(key);
-  other_binding_ = nullptr;
-  if (definition().binding != binding)
-    other_binding_ = std::make_unique<const std::string>(binding);
+  const bool differs = binding != binding_text(settings_->binding, key, settings_->progression);
+  counter_ = nullptr;
+  if (differs || key != name_)
+    counter_ = std::make_unique<const OwnCounter>(OwnCounter{key, differs ? binding : ""});
+}
+
+void Sequence::move_from(FormerCounter former) {
+  ASSERT(former_ == nullptr && holds_nothing());
+  former_ = std::make_unique<const FormerCounter>(std::move(former));
+}
+
+Status Sequence::record_move() {
+  if (former_ == nullptr) return {};
+  DefineSequence here = own_definition();
+  here.high_water = std::max(high_water_, former_->leased_below);
+  if (!context_.core.log.accepting() ||
+      !context_.table.accounts().redefine(former_->definition, here))
+    return {ErrorCode::BUSY, "the log has no room to move \"" + name() +
+                                 "\" to another counter (daemon.state_log_size)"};
+  context_.core.log.append(here);
+  high_water_ = here.high_water;
+  const std::string below = std::to_string(high_water_);
+  context_.core.events.raise(
+      {EventKind::sequence_moved,
+       "\"" + name() + "\" came from " + former_->where + ", and continues at store \"" +
+           context_.scope.store_name() + "\", counter " + here.binding + ", not below " + below,
+       {{"SEQUENCE", name()}, {"STORE", context_.scope.store_name()}, {"NEXT", below}}});
+  former_ = nullptr;
+  return {};
 }
 
 void Sequence::restore(const SequenceImage& image) {

@@ -28,6 +28,13 @@ void SequenceAccounts::defined(const DefineSequence& definition) {
   defined_bytes_ += bytes_of(definition);
 }
 
+bool SequenceAccounts::redefine(const DefineSequence& former, const DefineSequence& definition) {
+  const std::int64_t more = bytes_of(definition) - bytes_of(former);
+  if (more > 0 && state_bytes() + more > most_bytes_) return false;
+  defined_bytes_ += more;
+  return true;
+}
+
 void SequenceAccounts::restored(Sequence& sequence) {
   count(sequence);
   restored_ += sequence.issued();

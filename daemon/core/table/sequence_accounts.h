@@ -58,6 +58,8 @@ class SequenceAccounts {
   }
   void scope_defined();
   void defined(const DefineSequence& definition);
+  // The log is to have `definition` instead; false: it has no room for that.
+  bool redefine(const DefineSequence& former, const DefineSequence& definition);
   // What was issued before this process began is no news.
   void restored(Sequence& sequence);
   void forgotten(Sequence& sequence);

@@ -72,7 +72,9 @@ void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,
                             std::function<void(Result<std::int64_t>)> done) {
   Sequence& sequence = at(id);
   LeaseStore* const store = sequence.scope().store();
-  Result<std::int64_t> wanted = advance_target(sequence, next_id);
+  // The mark that it is to be raised above may change with the counter.
+  const Status moved = sequence.record_move();
+  Result<std::int64_t> wanted = moved.ok() ? advance_target(sequence, next_id) : moved;
   if (wanted.ok() && store == nullptr) {
     wanted = Status(ErrorCode::CONFIG, "store \"" + sequence.scope().store_name() +
                                            "\" is not running; configure it and restart");

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "daemon/core/periods/period.h"
+#include "daemon/core/table/sequence_moves.h"
 #include "daemon/core/table/sequence_table.h"
 
 namespace seqd {
@@ -11,6 +12,14 @@ namespace {
 // That of a period may not be, beside those of another unit.
 bool is_orphan(const Sequence& sequence) {
   return sequence.stopped().code() == ErrorCode::NO_SEQUENCE && !period_of(sequence.name()).empty();
+}
+
+// Whether the configuration has another counter for it, to which it moves when nothing is left.
+bool is_to_move(const Sequence& sequence, const SequenceSettings* configured) {
+  const DefineSequence definition = sequence.definition();
+  return sequence.stopped().code() == ErrorCode::SEQ_CHANGED && configured != nullptr &&
+         may_move(definition, *configured) &&
+         !check_configured(definition, sequence.scope(), configured).ok();
 }
 
 // Without the store: all is a gap.
@@ -26,21 +35,33 @@ Status give_up(const CoreContext& context, Sequence& sequence, const char* why, 
 
 Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done, bool remove) {
   Sequence& sequence = at(id);
-  if (sequence.scope().refuses() && ending_.ok()) {
+  const StoreScope& scope = sequence.scope();
+  if (scope.refuses() && ending_.ok()) {
     return give_up(context_, sequence,
-                   sequence.scope().changed() ? "their database is not configured any more"
-                                              : "their database was restored from an older copy",
+                   scope.changed() ? "their database is not configured any more"
+                                   : "their database was restored from an older copy",
                    std::move(done));
   }
   if (!ending_.ok()) return ending_;
-  const bool leaves =
-      is_orphan(sequence) || (remove && sequence.stopped().code() == ErrorCode::NO_SEQUENCE);
+  const bool is_gone = remove && sequence.stopped().code() == ErrorCode::NO_SEQUENCE;
+  const bool leaves = is_orphan(sequence) || is_gone;
+  if (is_to_move(sequence, settings_.find(sequence.name())))
+    return give_up(context_, sequence, "their counter is not configured any more", std::move(done));
   if (!sequence.is_configured() && !leaves) return sequence.stopped();
-  if (Status status = sequence.scope().check_claimed(); !status.ok()) return status;
+  const Status claimed = scope.check_claimed();
+  // Right after a start the store has not answered yet: a drain waits for that.
+  const bool waits =
+      sequence.is_configured() && scope.store() != nullptr && scope.last_error().ok();
+  if (!claimed.ok() && !waits) return claimed;
   if (leaves)
     return give_up(context_, sequence, "their sequence is not configured any more",
                    std::move(done));
-  sequence.drain(context_.clock.monotonic_ms() + timeout_ms, std::move(done));
+  sequence.drain(context_.clock.monotonic_ms() + timeout_ms,
+                 [&scope, done = std::move(done)](DrainReport report) {
+                   if (report.available > 0 && report.why.empty())
+                     report.why = scope.check_claimed().text();
+                   done(report);
+                 });
   return {};
 }
 

@@ -7,37 +7,9 @@
 #include "daemon/base/assertion.h"
 #include "daemon/core/log/counter_identity.h"
 #include "daemon/core/periods/forgotten_periods.h"
+#include "daemon/core/table/sequence_moves.h"
 
 namespace seqd {
-namespace {
-
-// Why a sequence that the log defines so cannot be used with these settings; null: it has none.
-Status check_configured(const DefineSequence& definition, const StoreScope& scope,
-                        const SequenceSettings* settings) {
-  const std::string name = "\"" + definition.name + "\"";
-  if (settings == nullptr)
-    return {ErrorCode::NO_SEQUENCE, name +
-                                        " is not configured any more; its remainder is kept: "
-                                        "configure it again, or, if nobody will, `seqctl drain "
-                                        "NAME --remove`"};
-  if (settings->mode == SequenceMode::insert) {
-    return {ErrorCode::SEQ_CHANGED,
-            name +
-                " leased ranges before, which are kept, and is configured to insert documents now: "
-                "give the sequence that inserts another name"};
-  }
-  if (settings->store == scope.store_name() &&
-      same_counter(definition.binding, settings->binding, settings->progression))
-    return {};
-  return {ErrorCode::SEQ_CHANGED,
-          "the remainder of " + name + " came from store \"" + scope.store_name() + "\", counter " +
-              definition.binding + "; the configuration says store \"" + settings->store +
-              "\", counter " + binding_text(settings->binding, settings->progression) +
-              ": configure the former counter, or give the sequence another name"};
-}
-
-}  // namespace
-
 SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& settings,
                              Stores stores, const Limits& limits, BlockPages* pages)
     : context_(context),
@@ -72,7 +44,8 @@ void SequenceTable::restore(const StateImage& image) {
   }
   blocks_.restore(image);
   blocks_.await_clients();  // before a sequence that may not be served ends its blocks
-  for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence);
+  LeasedBelow below(image);
+  for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence, below);
   // Both are in the order of the names. For plain ones see SequenceAccounts::Notes.
   auto own = by_name_.begin();
   for (const auto& [name, known] : image.names) {
@@ -93,20 +66,33 @@ void SequenceTable::restore(const StateImage& image) {
   for (const auto& [id, scope] : scopes_) scope->start();
 }
 
-void SequenceTable::restore_sequence(const SequenceImage& image) {
-  const SequenceSettings* configured = settings_.find(image.definition.name);
+void SequenceTable::restore_sequence(const SequenceImage& image, LeasedBelow& below) {
+  DefineSequence definition = image.definition;
+  const SequenceSettings* configured = settings_.find(definition.name);
   SequenceSettings settings = configured != nullptr ? *configured : SequenceSettings();
-  const StoreScope& scope = *scopes_.at(image.definition.scope);
-  const Status wrong = check_configured(image.definition, scope, configured);
+  const StoreScope& scope = *scopes_.at(definition.scope);
+  const Status wrong = check_configured(definition, scope, configured);
+  const bool moves = !wrong.ok() && configured != nullptr && !has_open_ranges(image) &&
+                     may_move(definition, *configured) && stores_.contains(settings.store);
   // Its IDs are what they were when they were leased; no bound of another counter is theirs.
-  settings.progression.compiled = held_progression(
-      image.definition.binding, wrong.ok() ? settings.progression : ProgressionSettings());
-  if (!wrong.ok()) settings.max_value = IdProgression::kLastOrdinal;
-  Sequence& sequence = add_sequence(image.definition, settings);
+  const bool stays = !wrong.ok() && !moves;
+  settings.progression.compiled =
+      held_progression(definition.binding, stays ? ProgressionSettings() : settings.progression);
+  if (stays) settings.max_value = IdProgression::kLastOrdinal;
+  if (moves) {
+    definition.scope = scope_for(settings.store).id();
+    definition.binding = binding_text(configured->binding, configured->progression);
+  }
+  Sequence& sequence = add_sequence(definition, settings);
+  accounts_.defined(image.definition);
   sequence.restore(image);
+  if (moves) {
+    sequence.move_from({image.definition, counter_place(scope, image.definition.binding),
+                        below.of(image.definition)});
+  }
   accounts_.restored(sequence);
   know_periods(sequence.name(), settings);
-  if (!wrong.ok()) sequence.refuse(wrong);
+  if (stays) sequence.refuse(wrong);
 }
 
 Sequence& SequenceTable::add_sequence(const DefineSequence& definition, SequenceSettings settings) {
@@ -118,7 +104,6 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition, Sequence
       contexts_.at(definition.scope), shared_settings_.find(std::move(settings)), key, definition);
   const bool is_new = by_name_.emplace(sequence->name(), id).second;
   ASSERT(is_new);
-  accounts_.defined(definition);
   return *(sequences_[id] = std::move(sequence));
 }
 
@@ -179,6 +164,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<User
   context_.log.append(definition);
   note_begun(known, settings->periods);
   const Sequence& made = add_sequence(definition, *settings);
+  accounts_.defined(definition);
   if (user && !settings->named) accounts_.made(made, *user);
   settle_name(name);
   return definition.sequence;

@@ -108,13 +108,13 @@ class SequenceTable final : public RemainderLogObserver,
   StoreScope& add_scope(DefineScope definition, StoreScope::Known known);
   Sequence& look_up(SequenceId id);
   Sequence& add_sequence(const DefineSequence& definition, SequenceSettings settings);
-  void restore_sequence(const SequenceImage&), forget(Sequence&), settle_name(std::string_view);
+  void restore_sequence(const SequenceImage&, class LeasedBelow&), forget(Sequence&);
   void know_periods(std::string_view name, const SequenceSettings& settings);
   Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings,
                                  std::optional<UserId> user);
   Status check_room(const DefineSequence& definition, bool named, std::optional<UserId> user) const;
   SequenceId find_period(std::string_view base) const;
-  void end_look(SequenceId id, bool over), look_for_ends(), look_on();
+  void end_look(SequenceId, bool over), look_for_ends(), look_on(), settle_name(std::string_view);
   bool may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const;
   bool is_settled(const Sequence&sequence) const, is_known(std::string_view base) const;
   DefineName* find_name(std::string_view base);

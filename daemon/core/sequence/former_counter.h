@@ -1,0 +1,25 @@
+// FormerCounter: where the log has a sequence that is configured for another counter, and of which
+// nothing is open there. The sequence does not use its own counter before the log knows of it. A
+// value; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "daemon/core/log/log_entry.h"
+
+namespace seqd {
+
+// Of the counter that a sequence uses, where that is not the one of its name and its settings.
+struct OwnCounter {
+  std::string key;
+  std::string binding;  // empty: that of the settings
+};
+
+struct FormerCounter {
+  DefineSequence definition;
+  std::string where;              // store, place and counter, for people
+  std::int64_t leased_below = 0;  // of that counter, by this host
+};
+
+}  // namespace seqd

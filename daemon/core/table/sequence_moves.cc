@@ -1,0 +1,49 @@
+#include "daemon/core/table/sequence_moves.h"
+
+namespace seqd {
+
+bool has_open_ranges(const SequenceImage& image) {
+  return !image.ranges.empty() || !image.blocks.empty() || image.intent || image.returning;
+}
+
+bool may_move(const DefineSequence& former, const SequenceSettings& settings) {
+  return settings.mode == SequenceMode::lease &&
+         same_ordinals(former.binding, settings.binding, settings.progression);
+}
+
+std::string counter_place(const StoreScope& scope, const std::string& binding) {
+  const std::string place = scope.bound() ? " (" + scope.bound()->place + ")" : "";
+  return "store \"" + scope.store_name() + "\"" + place + ", counter " + binding;
+}
+
+Status check_configured(const DefineSequence& definition, const StoreScope& scope,
+                        const SequenceSettings* settings) {
+  const std::string name = "\"" + definition.name + "\"";
+  if (settings == nullptr)
+    return {ErrorCode::NO_SEQUENCE, name +
+                                        " is not configured any more; its remainder is kept: "
+                                        "configure it again, or, if nobody will, `seqctl drain "
+                                        "NAME --remove`"};
+  if (settings->mode == SequenceMode::insert) {
+    return {ErrorCode::SEQ_CHANGED,
+            name +
+                " leased ranges before, which are kept, and is configured to insert documents now: "
+                "give the sequence that inserts another name"};
+  }
+  if (settings->store == scope.store_name() &&
+      same_counter(definition.binding, settings->binding, settings->progression))
+    return {};
+  const std::string remedy =
+      may_move(definition, *settings)
+          ? ": configure the former counter, which keeps these IDs; or make them a gap (`seqctl "
+            "drain " +
+                definition.name +
+                " --yes`) and restart: then the sequence continues at the other counter, above them"
+          : ": configure the former counter, or give the sequence another name";
+  return {ErrorCode::SEQ_CHANGED,
+          "the remainder of " + name + " came from " + counter_place(scope, definition.binding) +
+              "; the configuration says store \"" + settings->store + "\", counter " +
+              binding_text(settings->binding, settings->progression) + remedy};
+}
+
+}  // namespace seqd
