@@ -3,7 +3,7 @@
 // hang; every source answers once; what is found may stand in a header; and no error is without
 // words or without an end. The first byte chooses the environment.
 //
-// link: protocol protocol/* daemon/base daemon/base/* daemon/store/dynamo/aws_signature.cc
+// link: protocol protocol/* daemon/base daemon/base/* daemon/store/dynamo/wire/aws_signature.cc
 // link: daemon/store/dynamo/credentials
 // libs: -lfmt -lcrypto
 // seeds: tests/fuzz/aws_seeds.py

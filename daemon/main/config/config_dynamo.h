@@ -6,8 +6,8 @@
 
 #include "daemon/main/config/config.h"
 #include "daemon/main/config/config_problems.h"
-#include "daemon/store/dynamo/aws_signature.h"
 #include "daemon/store/dynamo/dynamo_options.h"
+#include "daemon/store/dynamo/wire/aws_signature.h"
 
 namespace seqd {
 

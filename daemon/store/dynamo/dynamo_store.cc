@@ -6,11 +6,11 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/store/dynamo/dynamo_forget.h"
-#include "daemon/store/dynamo/dynamo_lease.h"
-#include "daemon/store/dynamo/dynamo_resolve.h"
-#include "daemon/store/dynamo/dynamo_return.h"
-#include "daemon/store/dynamo/dynamo_views.h"
+#include "daemon/store/dynamo/lease/dynamo_forget.h"
+#include "daemon/store/dynamo/lease/dynamo_lease.h"
+#include "daemon/store/dynamo/lease/dynamo_resolve.h"
+#include "daemon/store/dynamo/lease/dynamo_return.h"
+#include "daemon/store/dynamo/lease/dynamo_views.h"
 
 namespace seqd {
 namespace {

@@ -11,11 +11,11 @@
 #include <memory>
 #include <string>
 
-#include "daemon/store/dynamo/dynamo_client.h"
-#include "daemon/store/dynamo/dynamo_instances.h"
 #include "daemon/store/dynamo/dynamo_options.h"
-#include "daemon/store/dynamo/dynamo_records.h"
 #include "daemon/store/dynamo/dynamo_tables.h"
+#include "daemon/store/dynamo/lease/dynamo_instances.h"
+#include "daemon/store/dynamo/lease/dynamo_records.h"
+#include "daemon/store/dynamo/wire/dynamo_client.h"
 #include "daemon/store/unconfirmed_leases.h"
 
 namespace seqd {

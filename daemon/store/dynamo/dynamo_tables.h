@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/store/dynamo/dynamo_client.h"
+#include "daemon/store/dynamo/wire/dynamo_client.h"
 
 namespace seqd {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "daemon/base/status.h"
-#include "daemon/store/dynamo/aws_signature.h"
 #include "daemon/store/dynamo/credentials/aws_profiles.h"
+#include "daemon/store/dynamo/wire/aws_signature.h"
 
 namespace seqd {
 

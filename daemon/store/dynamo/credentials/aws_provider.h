@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "daemon/base/status.h"
-#include "daemon/store/dynamo/aws_signature.h"
+#include "daemon/store/dynamo/wire/aws_signature.h"
 
 namespace seqd {
 

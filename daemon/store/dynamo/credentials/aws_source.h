@@ -11,7 +11,7 @@
 #include "daemon/base/http.h"
 #include "daemon/base/process.h"
 #include "daemon/base/time/clock.h"
-#include "daemon/store/dynamo/aws_signature.h"
+#include "daemon/store/dynamo/wire/aws_signature.h"
 
 namespace seqd {
 
