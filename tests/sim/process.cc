@@ -180,6 +180,7 @@ void Process::submit(std::function<void()> job, std::function<void()> done) {
 
 void Process::raise(const Event& event) {
   if (event.kind == EventKind::lease_granted) stage_.count(Kind::lease_granted);
+  if (event.kind == EventKind::sequence_moved) stage_.happened(Kind::moved, number());
   if (event.kind == EventKind::gap_superseded) stage_.count(Kind::superseded);
   if (event.kind == EventKind::gap_block_lost) stage_.count(Kind::block_lost);
   if (event.kind == EventKind::gap_block_untold) stage_.count(Kind::unpaged_gap);

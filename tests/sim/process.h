@@ -39,7 +39,8 @@ struct ProcessPlace {
   Stage& stage;
   Machine& machine;
   LogMirror& mirror;
-  const SiteSettings& settings;  // as they are written now
+  const ConfiguredSequences& home;  // as all hosts are configured
+  const SiteSettings& settings;     // as they are written now
   const std::vector<Database*>& databases;
   std::string state_path;
   std::int64_t number = 0;
@@ -112,6 +113,7 @@ class Process final : public LinkOwner,
   bool claim_is_durable(const Token& nonce) const override {
     return place_.mirror.claim_is_durable(nonce);
   }
+  bool is_home(const std::string& store, const std::string& key) const override;
   StoreHeartbeat heartbeat(const std::string& store) const override;
   void store_failed(const std::string& store) override {
     excuses_.store_failed(stage_.time.monotonic_ms());

@@ -72,6 +72,16 @@ void Process::advance_ahead() {
   });
 }
 
+bool Process::is_home(const std::string& store, const std::string& key) const {
+  const auto& all = place_.home.by_name;
+  return std::any_of(all.begin(), all.end(), [&](const auto& one) {
+    const auto& [name, settings] = one;
+    const bool has_periods = settings.periods.rule != nullptr;
+    return settings.store == store &&
+           (has_periods ? base_of(key) == name : settings.binding.key == key);
+  });
+}
+
 std::optional<std::pair<std::int64_t, std::int64_t>> Process::held_of(const std::string& sequence) {
   const SequenceId id = table_->find(sequence);
   if (id == 0) return std::nullopt;

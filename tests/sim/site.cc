@@ -69,7 +69,7 @@ void Site::start() {
   LinkOwner::Later later = [this, number](std::int64_t delay_ms, std::function<void()> event) {
     stage_.after(delay_ms, [this, number, event = std::move(event)] { run(number, event); });
   };
-  process_ = std::make_unique<Process>(ProcessPlace{stage_, machine_, mirror_, settings_,
+  process_ = std::make_unique<Process>(ProcessPlace{stage_, machine_, mirror_, home_, settings_,
                                                     databases_, state_path_, number,
                                                     std::move(later), elsewhere_, pages_});
   if (elsewhere_) stage_.happened(Kind::database_changed, number_);

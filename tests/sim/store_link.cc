@@ -8,6 +8,7 @@ namespace {
 
 const Status kAway(ErrorCode::UNAVAILABLE, "the store does not answer");
 const Status kDenied(ErrorCode::STORE_REFUSED, "the store does not want to");
+const Status kMissing(ErrorCode::SEQ_REGRESSED, "the counter is missing");
 
 }  // namespace
 
@@ -75,6 +76,15 @@ bool StoreLink::refuse_elsewhere(const std::function<void(Outcome)>& done, const
   return true;
 }
 
+template <typename Outcome>
+bool StoreLink::refuse_missing(const CounterBinding& binding,
+                               const std::function<void(Outcome)>& done, const Outcome& refused) {
+  if (owner_.is_home(name(), binding.key)) return false;
+  stage_.count(Kind::moved_away);
+  owner_.later()(stage_.random.between(0, 20), [done, refused] { done(refused); });
+  return true;
+}
+
 void StoreLink::leaves(const std::string& sequence) {
   if (!under_way_.insert(sequence).second) {
     stage_.history.violation("a second lease of \"" + sequence + "\" is under way");
@@ -94,6 +104,13 @@ void StoreLink::lease(const LeaseRequest& request, std::function<void(LeaseOutco
     stage_.history.violation("a lease is requested before its intent is durable");
   }
   knows_the_heartbeat(request);
+  LeaseOutcome missing;
+  missing.error = request.high_water > 0 ? kMissing : kDenied;
+  const auto over = [this, request, done](const LeaseOutcome& out) {
+    under_way_.erase(request.sequence);
+    done(out);
+  };
+  if (refuse_missing<LeaseOutcome>(request.binding, over, missing)) return;
   if (stage_.accounts.counter_of(request.sequence) != request.sequence)
     stage_.count(Kind::counter_shared);
   Call<LeaseOutcome> call;
@@ -213,18 +230,25 @@ void StoreLink::beat(const BeatRequest& request, std::function<void(Result<BeatO
 
 void StoreLink::read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) {
   if (refuse_elsewhere(done, Result<CounterReading>(kAway))) return;
+  if (refuse_missing(request.binding, done, Result<CounterReading>(kDenied))) return;
+  const auto over = [this, done = std::move(done)](const Result<CounterReading>& out) {
+    // Nobody can read a floor there.
+    if (out.status().code() == ErrorCode::SEQ_TYPE) owner_.store_failed(name());
+    done(out);
+  };
   make(Call<Result<CounterReading>>{
       [&database = database_, request](const std::function<void(Result<CounterReading>)>& answer) {
         const Status wrong = database.check_type(request.binding.key);
         if (!wrong.ok()) return answer(wrong);
         answer(database.read(request.binding.key));
       },
-      std::move(done), kAway, kAway, kDenied});
+      over, kAway, kAway, kDenied});
 }
 
 void StoreLink::advance(const AdvanceRequest& request,
                         std::function<void(Result<std::int64_t>)> done) {
   if (refuse_elsewhere(done, Result<std::int64_t>(kAway))) return;
+  if (refuse_missing(request.binding, done, Result<std::int64_t>(kDenied))) return;
   make(Call<Result<std::int64_t>>{
       [&database = database_, request](const std::function<void(Result<std::int64_t>)>& answer) {
         const Status wrong = database.check_type(request.binding.key);

@@ -30,6 +30,8 @@ class LinkOwner {
   // A call leaves: whether what has to be durable before is durable.
   virtual bool intent_is_durable(const Token& token) const = 0;
   virtual bool claim_is_durable(const Token& nonce) const = 0;
+  // Whether it is one that the hosts are configured for, and not one that a sequence moved to.
+  virtual bool is_home(const std::string& store, const std::string& key) const = 0;
   // What its log knows of the heartbeat in this store.
   virtual StoreHeartbeat heartbeat(const std::string& store) const = 0;
   // The daemon hears nothing of a call, or that it is refused.
@@ -84,6 +86,11 @@ class StoreLink final : public LeaseStore, public PurgeStore {
   void leaves(const std::string& sequence);
   void make_reappear(LeaseOutcome& outcome, const LeaseRequest& request);
   void knows_the_heartbeat(const LeaseRequest& request);
+  // Of a counter that is not there, which nobody makes: a sequence that was moved stays there until
+  // it is moved back, so no ID has two meanings in the accounts. False: it is there.
+  template <typename Outcome>
+  bool refuse_missing(const CounterBinding& binding, const std::function<void(Outcome)>& done,
+                      const Outcome& refused);
   // Another database is asked about something that it cannot know.
   void of_the_former(const char* what);
   template <typename Outcome>

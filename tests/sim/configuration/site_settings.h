@@ -1,8 +1,9 @@
 // SiteSettings: what people have written into the configuration of one host. Sizes, limits, ends
 // and formats of the family (text_forms.h) change as they like. What another host or an empty
 // directory would take for good is only written where the log of this host refuses it: another
-// progression, counter, store or mode, the rival of a format, no table at all. Belongs to a site,
-// and outlives its daemons; one thread.
+// progression or mode, the rival of a format, no table at all. To another counter or store the
+// sequence moves, if nothing of it is left. Belongs to a site, and outlives its daemons; one
+// thread.
 #pragma once
 
 #include <cstdint>
