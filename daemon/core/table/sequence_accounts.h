@@ -61,10 +61,8 @@ class SequenceAccounts {
   // The log is to have `definition` instead; false: it has no room for that.
   bool redefine(const DefineSequence& former, const DefineSequence& definition);
   // What was issued before this process began is no news.
-  void restored(Sequence& sequence);
-  void forgotten(Sequence& sequence);
-  void form_defined(std::string_view form);
-  void form_forgotten(std::string_view form);
+  void restored(Sequence&sequence), forgotten(Sequence&sequence);
+  void form_defined(std::string_view form), form_forgotten(std::string_view form);
   // What a sequence issued and holds may have changed in this turn.
   void update(Sequence& sequence);
 

@@ -246,7 +246,7 @@ TEST_CASE("RemainderOfAPeriodWithAnotherUnitIsAGapWhenItIsDrained", "[core][peri
   CHECK(here.world.store.return_calls.empty());
 }
 
-// Before that the former counter may come back.
+// Before that the former counter may come back, or somebody drains it.
 TEST_CASE("RemainderOfAPeriodWithAnotherCounterIsAGapWhenItIsOver", "[core][period]") {
   Daily here;
   REQUIRE(here.one() == 1);
@@ -256,11 +256,14 @@ TEST_CASE("RemainderOfAPeriodWithAnotherCounterIsAGapWhenItIsOver", "[core][peri
   here.world.settle();
   REQUIRE(here.of(kFirst)->stopped().code() == ErrorCode::SEQ_CHANGED);
   const std::int64_t available = here.of(kFirst)->available();
-  CHECK(here.world.table->drain(here.of(kFirst)->id(), 1'000, [](const DrainReport&) {}).code() ==
-        ErrorCode::SEQ_CHANGED);
-  here.wait(kHourMs);
-  CHECK(here.of(kFirst)->available() == available);
-  here.wait(kHourMs);
+  if (GENERATE(false, true)) {
+    CHECK(here.world.table->drain(here.of(kFirst)->id(), 1'000, [](const DrainReport&) {}).ok());
+    here.world.settle();
+  } else {
+    here.wait(kHourMs);
+    CHECK(here.of(kFirst)->available() == available);
+    here.wait(kHourMs);
+  }
   CHECK(here.of(kFirst)->available() == 0);
   CHECK(here.of(kFirst)->totals().gaps == available);
 }
