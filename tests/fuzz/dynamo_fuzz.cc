@@ -3,7 +3,7 @@
 // for; and errors say something.
 //
 // link: protocol protocol/* daemon/base daemon/base/* daemon/core daemon/core/*
-// link: daemon/store/dynamo/*.cc
+// link: daemon/store/dynamo/*.cc daemon/store/dynamo/lease daemon/store/dynamo/wire
 // link: daemon/store/dynamo/credentials
 // link: daemon/store/counter_value.cc daemon/store/lease_trace.cc
 // link: daemon/store/unconfirmed_leases.cc
