@@ -259,6 +259,7 @@ TEST_CASE("RemainderOfAPeriodWithAnotherCounterIsAGapWhenItIsOver", "[core][peri
   if (GENERATE(false, true)) {
     CHECK(here.world.table->drain(here.of(kFirst)->id(), 1'000, [](const DrainReport&) {}).ok());
     here.world.settle();
+    here.world.advance(0);
   } else {
     here.wait(kHourMs);
     CHECK(here.of(kFirst)->available() == available);

@@ -6,7 +6,7 @@ EXIT_CONFIG, EXIT_DECOMMISSIONED = 78, 80
 
 
 def marked_daemon(make_daemon, scratch):
-    mark = scratch / "mark"
+    mark = scratch / "seqd-mark"
     mark.mkdir(mode=0o700)
     return make_daemon(environment={"STATE_DIRECTORY": f"/var/lib/seqd:{mark}"}).start(), mark
 
