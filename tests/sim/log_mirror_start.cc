@@ -112,7 +112,7 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
   IntervalSet vanished = available_of(had);
   // Then a high-water mark says nothing of what was read.
   const bool returns = stage_.profile.reuse != Reuse::never;
-  // A start that was cut off told nobody, nor did a turn, but what they gave up is in the totals.
+  // A start or a turn that was cut off reported no gaps, but the totals count what it gave up.
   const bool untold = known && (start_cut_off_ || !turn_.empty());
   const bool gave_up = untold && found->second.totals.unknown > had.totals.unknown;
   std::set<Token> open;

@@ -86,8 +86,8 @@ class StoreLink final : public LeaseStore, public PurgeStore {
   void leaves(const std::string& sequence);
   void make_reappear(LeaseOutcome& outcome, const LeaseRequest& request);
   void knows_the_heartbeat(const LeaseRequest& request);
-  // Of a counter that is not there, which nobody makes: a sequence that was moved stays there until
-  // it is moved back, so no ID has two meanings in the accounts. False: it is there.
+  // Refuses calls to a counter that is missing and is never made: a sequence that was moved issues
+  // nothing until it is moved back, so no ID has two meanings in the accounts. False: it exists.
   template <typename Outcome>
   bool refuse_missing(const CounterBinding& binding, const std::function<void(Outcome)>& done,
                       const Outcome& refused);

@@ -68,8 +68,8 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   // A block of up to `count` IDs. Never waits: UNAVAILABLE, and a lease is wanted.
   Result<Run> grant_block(const Caller& caller, std::uint32_t slot, std::int64_t count);
   void blocks_over(std::span<const Block> ended, std::optional<std::int64_t> taken);  // see Over
-  // Puts the request behind those that wait: answered once, unless cancelled or an error is
-  // returned. `timeout_ms` < 0: the sequence's own.
+  // Queues the request. It is answered once, unless it is cancelled or an error is returned.
+  // `timeout_ms` < 0: the time-out of the sequence.
   Status wait(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
   std::int64_t cancel(SessionId session, const Status& why = {});  // so many; OK: unanswered
   void pump();  // decides what to do next, at the end of a turn in which touched() was called

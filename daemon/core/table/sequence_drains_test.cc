@@ -55,7 +55,7 @@ TEST_CASE("DrainThatWaitsForAClaimEndsAtItsTime", "[moves]") {
   CHECK(report->available == 7);
   CHECK(report->gaps.empty());
   CHECK(report->why.find("not claimed yet") != std::string::npos);
-  // Now it is known that the store is away, and nobody waits.
+  // The store is known to be away now: a drain fails at once.
   CHECK(mover.world().table->drain(1, 1'000, [](const DrainReport&) {}).code() ==
         ErrorCode::UNAVAILABLE);
 }

@@ -22,7 +22,7 @@ Status check_configured(const DefineSequence& definition, const StoreScope& scop
   if (settings == nullptr)
     return {ErrorCode::NO_SEQUENCE, name +
                                         " is not configured any more; its remainder is kept: "
-                                        "configure it again, or, if nobody will, `seqctl drain "
+                                        "configure it again, or give it up with `seqctl drain "
                                         "NAME --remove`"};
   if (settings->mode == SequenceMode::insert) {
     return {ErrorCode::SEQ_CHANGED,

@@ -176,7 +176,7 @@ TEST_CASE("NothingIsRemovedWhileAllIsDrained", "[sequence_table]") {
   CHECK(world.table->is_there(orders));
 }
 
-// Its table is gone, and nobody will use it again.
+// Its table was removed for good.
 TEST_CASE("ASequenceThatIsNotConfiguredAnyMoreIsRemovedWithWhatIsLeft", "[sequence_table]") {
   CoreDaemon daemon({"orders", "bills"});
   CoreWorld& world = daemon.world;

@@ -140,8 +140,8 @@ void method_advance_store(const MethodContext& context, Session& session,
       std::make_shared<Batch>(defer(context, session, message, wanted->store), wanted->resume);
   context.drains_of_all.by_user[session.peer.uid] = batch;
   for (const Sequence* sequence : context.table.list()) {
-    // One whose counter is not configured fails, since other hosts may lease from that counter;
-    // from that of a former period nobody does.
+    // A sequence whose counter is not configured fails: other hosts may lease from that counter.
+    // They do not lease from the counter of a former period.
     const bool may_be_used = sequence->is_configured() || period_of(sequence->name()).empty();
     if (&sequence->scope() == scope && may_be_used && sequence->high_water() > 0)
       batch->left.push_back(sequence->id());
