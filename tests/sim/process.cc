@@ -6,7 +6,6 @@
 
 #include "daemon/state/decommission_mark.h"
 #include "daemon/state/log_format.h"
-#include "protocol/frame_scanner.h"
 #include "tests/sim/site.h"
 
 namespace seqd::sim {

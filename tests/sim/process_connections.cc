@@ -1,6 +1,7 @@
 // Of Process: its connections, and when what was answered leaves on them.
 #include <utility>
 
+#include "protocol/frame_scanner.h"
 #include "tests/sim/process.h"
 
 namespace seqd::sim {

@@ -17,8 +17,8 @@
 #include "daemon/core/caller.h"
 #include "daemon/core/log/replay_table.h"
 #include "daemon/core/log/state_bounds.h"
+#include "daemon/core/rates/sequence_rates.h"
 #include "daemon/core/sequence/pending_issue.h"
-#include "daemon/core/table/sequence_rates.h"
 
 namespace seqd {
 

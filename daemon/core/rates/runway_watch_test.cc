@@ -1,4 +1,4 @@
-#include "daemon/core/table/runway_watch.h"
+#include "daemon/core/rates/runway_watch.h"
 
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/sequence/sequence.h"

@@ -1,4 +1,4 @@
-#include "daemon/core/table/sequence_rates.h"
+#include "daemon/core/rates/sequence_rates.h"
 
 #include <map>
 #include <optional>
