@@ -52,7 +52,7 @@ TEST_CASE("PlacesAreFreeWhenAQuestionHasBeenAnswered", "[history_questions]") {
 
 TEST_CASE("AuditsOfSeveralUsersTakeTurns", "[history_questions]") {
   HistoryQuestions questions;
-  for (const UserId user : {7, 7, 7, 7, 0, 8}) REQUIRE(questions.ask_audit(of(user)).ok());
+  for (const UserId user : {7U, 7U, 7U, 7U, 0U, 8U}) REQUIRE(questions.ask_audit(of(user)).ok());
   std::vector<UserId> order;
   while (questions.audits_wait()) {
     const UserId next = questions.next_audit().user;

@@ -58,7 +58,7 @@ TEST_CASE("CallersThatAreDroppedDuringAnAuditAreOverwrittenBeforeTheNextOne") {
             // While it runs, old rows are looked for.
             if (!std::exchange(dropping, true)) loop.schedule(1, [&] { history.tick(); });
           },
-          [&](Result<SumsAnswer> answer) {
+          [&](const Result<SumsAnswer>& answer) {
             CHECK(answer.status().to_string() == "OK");
             if (++audits == 12 || !has_bytes(kept, "a-distinctive-caller"))
               loop.stop();

@@ -56,8 +56,8 @@ void BusyPoll::drop_rested(std::uint64_t now_ns) {
 bool BusyPoll::take_from_all() {
   ASSERT(recent_.size() <= kMostSources);
   bool taken = false;
-  for (std::size_t at = 0; at < recent_.size(); ++at) {
-    if (recent_[at].source->take_arrived()) taken = true;
+  for (const Recent& one : recent_) {
+    if (one.source->take_arrived()) taken = true;
   }
   return taken;
 }

@@ -131,6 +131,9 @@ TEST_CASE("NoPrefixOfARequestIsRecognised", "[protocol][fast_request]") {
 }
 
 TEST_CASE("EverythingElseIsLeftToTheSlowPath", "[protocol][fast_request]") {
+  constexpr const char* kTwoOptions =
+      "94 00 05 a4 6e 65 78 74 92 a1 78 82 aa 74 69 6d 65 6f 75 74 5f 6d 73 05 aa 74 69 6d 65 "
+      "6f 75 74 5f 6d 73 05";
   for (const char* hex : {
            "93 02 a4 6e 65 78 74 91 a1 78",           // a notification
            "94 01 05 c0 05",                          // a reply
@@ -140,9 +143,7 @@ TEST_CASE("EverythingElseIsLeftToTheSlowPath", "[protocol][fast_request]") {
            "94 00 05 a4 6e 65 78 74 92 a1 78 81 aa 74 69 6d 65 6f 75 74 5f 6d 73 ce 00 36 ee 81",
            "94 00 05 a4 6e 65 78 74 92 a1 78 81 aa 74 69 6d 65 6f 75 74 5f 6d 73 ff",
            "94 00 05 a4 6e 65 78 74 92 a1 78 81 aa 74 69 6d 65 6f 75 74 5f 6d 73 c0",
-           "94 00 05 a4 6e 65 78 74 92 a1 78 81 aa 74 69 6d 65 6f 75 74 5f 73 73 05",
-           "94 00 05 a4 6e 65 78 74 92 a1 78 82 aa 74 69 6d 65 6f 75 74 5f 6d 73 05 aa 74 69 6d 65 "
-           "6f 75 74 5f 6d 73 05",
+           "94 00 05 a4 6e 65 78 74 92 a1 78 81 aa 74 69 6d 65 6f 75 74 5f 73 73 05", kTwoOptions,
            "94 00 05 a4 6e 65 78 74 90 a1 78",        // no name
            "94 00 05 a4 6e 65 78 75 91 a1 78",        // another method
            "94 00 05 c4 04 6e 65 78 74 91 a1 78",     // a method of bytes

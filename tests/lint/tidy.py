@@ -22,6 +22,8 @@ TOGETHER = 10
 STAMPS = pathlib.Path("build/lint/tidy")
 # An error, or a warning of names that both have. What each source has of its own, g++ finds.
 COMPILER = "[clang-diagnostic-"
+# clang-tidy ended by a signal: it does so with some sources together that it can take one by one.
+CRASHED = "Stack dump:"
 
 
 def groups(sources):
@@ -53,7 +55,7 @@ def complaints(sources, flags, rules):
     if good.exists():
         return ""
     said = look_at(sources, flags)
-    if COMPILER in said and len(sources) > 1:
+    if (COMPILER in said or CRASHED in said) and len(sources) > 1:
         half = len(sources) // 2
         said = complaints(sources[:half], flags, rules) + complaints(sources[half:], flags, rules)
     if not said:

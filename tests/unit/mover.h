@@ -32,6 +32,10 @@ struct Mover {
       for (int left = 3; left > 0; --left) take(name);
     }
   }
+  ~Mover() { kill(); }
+  Mover(const Mover&) = delete;
+  Mover& operator=(const Mover&) = delete;
+
   CoreWorld& world() { return daemon.world; }
   Sequence& orders() { return world().sequence("orders"); }
   SequenceSettings& settings() { return world().settings.by_name["orders"]; }
@@ -94,8 +98,8 @@ struct Mover {
   }
   const DefineSequence& recorded() { return world().log.image.sequences.at(1).definition; }
 
-  ScriptedStore central{&daemon.world.log};
   CoreDaemon daemon;
+  ScriptedStore central{&daemon.world.log};  // the process ends first: ~Mover
   std::map<std::string, std::set<std::int64_t>> issued;
 };
 

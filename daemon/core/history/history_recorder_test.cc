@@ -85,7 +85,7 @@ TEST_CASE("ManySequencesThatIssueInTurnAreKeptApart") {
   constexpr SequenceId kSequences = 40'000;
   Recording here(2 * kSequences);
   here.recorder.opened(5, 1'000, 77);
-  for (int batches = 1; batches <= 2; ++batches) {
+  for (std::int64_t batches = 1; batches <= 2; ++batches) {
     for (SequenceId id = 1; id <= kSequences; ++id) {
       here.issue(id, batches * 10, batches * 10 + 1, 5);
       const SequenceId other = id % 7 * (SequenceId{1} << 14) + 1;

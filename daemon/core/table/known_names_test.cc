@@ -49,7 +49,7 @@ TEST_CASE("KnownNamesFindsNearlyAllOfMany", "[known_names]") {
   const std::string before = GENERATE("", "a", "t-", "order-", "orders-", "sequence-",
                                       "a-name-that-is-longer-than-two-words-");
   const std::string behind = GENERATE("", "x", ".orders", ".orders-of-a-tenant");
-  const std::size_t digits = GENERATE(1, 4, 6, 8, 12);
+  const auto digits = GENERATE(as<std::size_t>{}, 1, 4, 6, 8, 12);
   CAPTURE(before, behind, digits);
   const auto made = things(10'000, before, behind, digits);
   KnownNames<Thing> known;

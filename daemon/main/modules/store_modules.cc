@@ -59,9 +59,9 @@ Result<Configuration> with_modules(Result<Configuration> next,
                                    const std::map<std::string, StoreSettings>& before) {
   if (!next.ok()) return next;
   for (const auto& [name, settings] : next->stores) {
-    const bool known = std::any_of(before.begin(), before.end(), [&](const auto& one) {
-      return one.second.type == settings.type;
-    });
+    const bool known =
+        std::any_of(before.begin(), before.end(),
+                    [type = settings.type](const auto& one) { return one.second.type == type; });
     const Status module = known ? Status() : check_store_module(settings.type);
     if (!module.ok()) return Status(module.code(), "store \"" + name + "\": " + module.text());
   }

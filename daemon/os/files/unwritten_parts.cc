@@ -25,7 +25,7 @@ int find_unwritten_parts(int descriptor, std::uint64_t size, std::vector<FilePar
   alignas(fiemap)
       std::array<std::byte, sizeof(fiemap) + (extents_at_a_time * sizeof(fiemap_extent))>
           room{};
-  auto* const map = new (room.data()) fiemap{};
+  auto* const map = new (room.data()) fiemap();
   std::uint64_t at = 0;
   while (at < size) {
     map->fm_start = at;

@@ -322,9 +322,8 @@ TEST_CASE("OneUserDoesNotPushOutTheHistoryOfTheOthers") {
   REQUIRE(kept.write(payroll).ok());
   std::int64_t id = 1'000;
   LogPosition position = 2;
-  for (int round = 0; round < 40; ++round) {
+  for (CallerNumber caller = 10; caller < 50; ++caller) {  // a process each
     HistoryRows batch(position++);
-    const auto caller = static_cast<CallerNumber>(10 + round);  // a process each
     for (int at = 0; at < 2'000; ++at, id += 3) batch.issue(id, id + 2, caller);
     for (HistoryCaller& each : batch.callers) each.uid = 1'001;
     REQUIRE(kept.write(batch).ok());

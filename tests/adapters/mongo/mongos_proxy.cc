@@ -60,8 +60,7 @@ void MongosProxy::serve(int client) {
     const std::string sent =
         is_carried_out(command)
             ? *request
-            : wire::with_request(*request,
-                                 std::move(Document().add("ping", true).add("$db", "admin")));
+            : wire::with_request(*request, Document().add("ping", true).add("$db", "admin"));
     if (!write_all(set, sent)) break;
     const auto reply = wire::read_message(set);
     if (!reply) break;

@@ -120,10 +120,11 @@ TEST_CASE("MongoAuthentication: only known words are a refusal") {
     CHECK(is_refused_authentication(said(MONGOC_ERROR_CLIENT, text)));
     CHECK_FALSE(is_refused_authentication(said(MONGOC_ERROR_STREAM, text)));
   }
+  constexpr const char* kLost =
+      "Failed to send \"saslContinue\" command with database \"admin\": Failed to read 4 bytes: "
+      "socket error or timeout";
   for (const char* text :
-       {"Failed to send \"saslContinue\" command with database \"admin\": Failed to read 4 bytes: "
-        "socket error or timeout",
-        "The server is in quiesce mode and will shut down", "interrupted at shutdown",
+       {kLost, "The server is in quiesce mode and will shut down", "interrupted at shutdown",
         "Could not find host matching read preference { mode: \"primary\" } for set config", ""}) {
     INFO(text);
     CHECK_FALSE(is_refused_authentication(said(MONGOC_ERROR_CLIENT, text)));

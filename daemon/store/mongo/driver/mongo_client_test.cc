@@ -36,9 +36,7 @@ struct LostByPings {
     REQUIRE(clients->server("counters").ok());
   }
 
-  bool lose() {
-    return !clients->run(std::move(Document().add("ping", std::int64_t{1})), "counters", 0).ok();
-  }
+  bool lose() { return !clients->run(Document().add("ping", std::int64_t{1}), "counters", 0).ok(); }
 
   MongoServer server;
   const std::string name;
@@ -81,8 +79,8 @@ TEST_CASE("MongoClients: a server that is lost while it is asked what it is stay
           const auto facts = lost.clients->server("counters");
           if (facts.ok()) ++(facts->kind == expected && facts->wire_version > 0 ? known : wrong);
           if (!facts.ok() && facts.status().code() != ErrorCode::UNAVAILABLE) ++final_errors;
-          const auto read = lost.clients->read(
-              "counters", std::move(Document().add("_id", std::string("orders"))));
+          const auto read =
+              lost.clients->read("counters", Document().add("_id", std::string("orders")));
           if (!read.ok() && read.status().code() != ErrorCode::UNAVAILABLE) ++final_errors;
         }
       });

@@ -228,16 +228,16 @@ TEST_CASE("MongoSessionLease: the last range of a sequence, which is shorter, is
 TEST_CASE("MongoSessionLease: many hosts at one counter meet without a conflict",
           "[mongo][session]") {
   MongoTarget target(kSession, "session");
-  constexpr int kHosts = 8;
-  constexpr int kLeases = 10;
+  constexpr std::size_t kHosts = 8;
+  constexpr std::size_t kLeases = 10;
   std::vector<std::thread> hosts;
   std::vector<LeaseOutcome> outcomes(kHosts * kLeases);
-  for (int host = 0; host < kHosts; ++host) {
+  for (std::size_t host = 0; host < kHosts; ++host) {
     hosts.emplace_back([&, host] {
-      for (int at = 0; at < kLeases; ++at) {
+      for (std::size_t at = 0; at < kLeases; ++at) {
         LeaseRequest request = next_request();
         request.instance.fill(static_cast<std::uint8_t>(host));
-        outcomes[static_cast<std::size_t>(host * kLeases + at)] = target.store->lease(request);
+        outcomes[host * kLeases + at] = target.store->lease(request);
       }
     });
   }
