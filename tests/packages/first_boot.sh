@@ -156,7 +156,7 @@ AStateDirectoryThatIsMountedIsServedAndKept() {
   goes_on "from the other place"
   remember
   apt purge seqd
-  holds "$(cat /tmp/apt.said)" "^seqd: /var/lib/seqd was kept" "what the purge says"
+  holds "$(cat /tmp/apt.said)" "^seqd: the state was kept" "what the purge says"
   [ -e /srv/seqd/sequences.db ]
   apt install /packages/now/*.deb
   goes_on "from the other place, after a purge"
@@ -172,7 +172,7 @@ APurgeKeepsTheStateAndSaysSo() {
   remember
   apt purge seqd
   cat /tmp/apt.said
-  holds "$(cat /tmp/apt.said)" "^seqd: /var/lib/seqd was kept" "what the purge says"
+  holds "$(cat /tmp/apt.said)" "^seqd: the state was kept" "what the purge says"
   [ ! -e /etc/seqd ] || { echo "/etc/seqd is there"; return 1; }
   equal "$(find /etc/systemd -name 'seqd*')" "" "what is left of the units"
   equal "$(stat -c '%U %a' /var/lib/seqd)" "seqd 700" "the state directory"
@@ -186,9 +186,12 @@ APurgeOfAnEmptyStateLeavesNothing() {
   systemctl stop seqd.socket
   mkdir -m 0700 /var/tmp/aside
   find /var/lib/seqd -mindepth 1 -maxdepth 1 -exec mv {} /var/tmp/aside \;
+  mv /var/lib/seqd-mark /var/tmp/mark  # it says that there is a state
   apt purge seqd seqd-tools libseqd0 libseqd-dev
   equal "$(find /etc /usr /var/lib /run -name '*seqd*' ! -path '/var/lib/dpkg/*' ! -path '/run/systemd/*' ! -path '/var/lib/systemd/*')" "" "what is left"
   apt install /packages/now/*.deb
+  rm -rf /var/lib/seqd-mark
+  mv /var/tmp/mark /var/lib/seqd-mark
   find /var/tmp/aside -mindepth 1 -maxdepth 1 -exec mv {} /var/lib/seqd \;
   goes_on "of a state that was put back after an orderly stop"
 }

@@ -219,7 +219,10 @@ void ScriptedStore::advance(const AdvanceRequest& request,
   if (script.kind == AdvanceScript::Kind::truth) {
     std::int64_t& next = next_id.try_emplace(request.binding.key, 1).first->second;
     result = next = std::max(next, request.next_id);
-    if (request.withdraw) floors[request.binding.key] = next;
+    if (request.withdraw) {
+      floors[request.binding.key] = next;
+      std::erase_if(parked[request.binding.key], [&](const auto& one) { return one.first < next; });
+    }
   }
   answers_.emplace_back([done = std::move(done), result] { done(result); });
 }

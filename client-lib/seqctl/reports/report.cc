@@ -268,7 +268,8 @@ std::string advance_preview_text(const json& preview) {
                                                       : "to " + shown(preview, "to")) +
                      " (next ID here: " + shown(preview, "next") + ")\n";
   if (member(preview, "to").is_null())
-    text += "what other hosts leased from a former counter is not known: use --to above it\n";
+    text +=
+        "what other hosts leased is known to this counter alone: if it is a new one, use --to\n";
   if (member(preview, "everywhere") == json(true))
     text += "every host would discard the IDs it holds below that\n";
   return text +

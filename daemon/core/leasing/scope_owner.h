@@ -19,6 +19,8 @@ class ScopeOwner {
   virtual void scope_owned(ScopeId scope) = 0;
   // Its store has stopped answering: requests must not wait for floors.
   virtual void scope_failed(ScopeId scope) = 0;
+  // Its counters are another database's from here on; nothing of the former one is open.
+  virtual void scope_moves(ScopeId scope) = 0;
   // Whether a range, a lease or a return of this scope is open.
   virtual bool scope_holds(ScopeId scope) const = 0;
   // Another database while it does, or an older copy: nothing is issued, leased or returned.

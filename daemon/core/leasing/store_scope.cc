@@ -93,6 +93,7 @@ void StoreScope::identified(const Token& identity) {
   if (is_another(identity)) {
     if (owner_.scope_holds(id())) return stop_changed();
     // Nothing is left of the former one; its records of this instance stay there.
+    owner_.scope_moves(id());
     definition_.instance = random_token(context_.random);
     definition_.epoch = 0;
     definition_.state = ScopeState::clean;

@@ -1,6 +1,7 @@
 #include "daemon/core/returns/decommission.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "daemon/base/assertion.h"
@@ -49,9 +50,12 @@ Status Decommission::begin(bool only_look, std::int64_t timeout_ms, Done done) {
 // --- what there is
 
 void Decommission::list_stores() {
+  std::set<ScopeId> used;
+  for (const Sequence* sequence : table_.list()) used.insert(sequence->scope().id());
   for (const auto& [id, scope] : table_.scopes()) {
-    const bool never_used = scope->store() == nullptr && !scope->has_history();
-    if (!never_used) add_store(scope->store_name(), scope->instance());
+    // What moved away from a store that is not configured any more has left nothing to give up.
+    const bool is_over = scope->store() == nullptr && (!scope->has_history() || !used.contains(id));
+    if (!is_over) add_store(scope->store_name(), scope->instance());
   }
   for (const RetiredInstance& one : marked_) add_store(one.store, one.instance);
 }

@@ -286,6 +286,39 @@ TEST_CASE("PeriodIsNotForgottenWhileADecommissionDrains", "[core][period]") {
   CHECK(here.report->sequences.size() == 3);
 }
 
+// Its former store may not exist any more.
+TEST_CASE("AStoreThatAllSequencesLeftAndIsNotConfiguredDoesNotKeepTheInstance", "[core]") {
+  Retiring here;
+  ScriptedStore central;
+  central.identity = Token{9};
+  central.next_id["orders"] = 500;
+  REQUIRE(here.world.table->drain(1, 1'000, [](const DrainReport&) {}).ok());
+  here.world.settle();
+  here.world.kill();
+  here.world.stores = {{"central", &central}};
+  here.world.settings.by_name["orders"].store = "central";
+  const auto settle = [&] {
+    do here.world.settle();
+    while (central.deliver());
+  };
+  here.begin_life();
+  settle();
+  std::optional<DecommissionReport> report;
+  REQUIRE(
+      here.decommission->begin(false, 1'000, [&](const DecommissionReport& done) { report = done; })
+          .ok());
+  settle();
+  here.world.advance(0);
+  settle();
+  REQUIRE(report);
+  CAPTURE(report->why.to_string());
+  CHECK(report->end == End::done);
+  REQUIRE(report->stores.size() == 1);
+  CHECK(report->stores[0].name == "central");
+  here.decommission.reset();
+  here.world.kill();
+}
+
 // Its unit was changed, so it cannot be configured beside the periods of today.
 TEST_CASE("APeriodThatIsNotConfiguredAnyMoreDoesNotKeepTheInstance", "[core][period]") {
   Retiring here;

@@ -85,6 +85,10 @@ class Drain final : private ReturnOperation::Owner {
   void step() {
     if (active()) go_further();
   }
+  // Its store does not answer: what is available stays so, and is issued again.
+  void give_in() {
+    if (active()) finish();
+  }
   // Gives up what is not needed any more. At the end of a turn.
   void end_turn() {
     if (work_ != nullptr && !active() && returning() == 0) work_.reset();

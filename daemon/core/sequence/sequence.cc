@@ -202,6 +202,12 @@ void Sequence::prepare() {
   if (!replenisher_.due(held(), demand) || !context_.scope.verified() || drain_.blocks_leases() ||
       !context_.core.log.accepting())
     return;
+  if (may_meet_parked() && gate_.state() == SequenceGate::State::looking) return;
+  if (may_meet_parked())
+    return refuse({ErrorCode::SEQ_REGRESSED,
+                   "ranges that are parked at the counter to which \"" + name() +
+                       "\" moves may be IDs that were issued here: `seqctl advance " + name() +
+                       "` drops them, and the sequence continues above what was leased here"});
   // Its record is in front of the lease's, and no request leaves before that is durable.
   const Status moved = record_move();
   if (!moved.ok()) return cannot_lease(moved);
@@ -264,6 +270,7 @@ bool Sequence::counter_read(const CounterReading& reading) {
 
 void Sequence::looked(bool over) {
   if (over) gate_.set_looks(false);
+  if (!over && !context_.scope.verified()) drain_.give_in();
   touch();
 }
 

@@ -53,7 +53,8 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   bool wants() const { return replenisher_.wants(); }
   bool in_flight() const;      // an operation of it is with the log or the store
   bool holds_nothing() const;  // nothing available, out, being leased or returned
-  bool awaits_advance() const, refuses() const, is_configured() const, starves() const;
+  bool awaits_advance() const, refuses() const, is_configured() const, starves() const,
+      may_meet_parked() const;
   std::string_view state_name() const;  // "ready", "fetching", "waiting" or "stopped"
   Status error() const;  // why it is stopped, else why the last lease failed; OK when neither
   const Status& stopped() const { return gate_.stopped(); }
@@ -87,7 +88,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void begin_stop(const Status& why);  // the daemon ends: waiters fail, no lease is begun
 
   // Over the end of a process, and of an ownership: sequence_restart.cc.
-  void restore(const SequenceImage&), move_from(FormerCounter);  // of which nothing is open
+  void restore(const SequenceImage&), move_from(FormerCounter), raise_high_water(std::int64_t);
   Status record_move();  // before its own counter is first used; BUSY: the log has no room
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
   void scope_owned(), begin_again();  // leases and reservations may continue

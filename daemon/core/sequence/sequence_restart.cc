@@ -20,7 +20,10 @@ constexpr const char* kElsewhere = "another daemon has the remainder";
 }  // namespace
 
 DefineSequence Sequence::definition() const {
-  return former_ == nullptr ? own_definition() : former_->definition;
+  if (former_ == nullptr) return own_definition();
+  DefineSequence former = former_->definition;
+  former.high_water = high_water_;
+  return former;
 }
 
 DefineSequence Sequence::own_definition() const {
@@ -43,12 +46,25 @@ void Sequence::move_from(FormerCounter former) {
   former_ = std::make_unique<const FormerCounter>(std::move(former));
 }
 
+// Where it moves to, ranges may be parked whose IDs were issued here: of a copy of the counter.
+// None is below the floor.
+bool Sequence::may_meet_parked() const {
+  return former_ != nullptr && settings_->reuse == Reuse::parked && floor_ < former_->leased_below;
+}
+
+void Sequence::raise_high_water(std::int64_t to) {
+  if (to <= high_water_) return;
+  high_water_ = to;
+  context_.core.log.append(definition());
+}
+
 Status Sequence::record_move() {
   if (former_ == nullptr) return {};
   DefineSequence here = own_definition();
   here.high_water = std::max(high_water_, former_->leased_below);
-  if (!context_.core.log.accepting() ||
-      !context_.table.accounts().redefine(former_->definition, here))
+  if (!context_.core.log.accepting())
+    return {ErrorCode::UNAVAILABLE, "the log waits for the medium; try again"};
+  if (!context_.table.accounts().redefine(former_->definition, here))
     return {ErrorCode::BUSY, "the log has no room to move \"" + name() +
                                  "\" to another counter (daemon.state_log_size)"};
   context_.core.log.append(here);
@@ -130,7 +146,7 @@ Status Sequence::check_range(std::int64_t begin, std::int64_t end) const {
 
 void Sequence::scope_owned() {
   ASSERT(context_.scope.owned());
-  gate_.set_looks(!holds_nothing());
+  gate_.set_looks(!holds_nothing() || may_meet_parked());
   adopt();
   replenisher_.go_on();
   drain_.go_on();

@@ -1,6 +1,7 @@
 // The counters of sequences: where they are raised, and where their floors are read.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/table/sequence_table.h"
@@ -63,7 +64,11 @@ void SequenceTable::end_look(SequenceId id, bool over) {
 }
 
 void SequenceTable::scope_failed(ScopeId scope) {
-  for (const SequenceId id : looks_.waiting()) {
+  std::vector<SequenceId> waiting = looks_.waiting();
+  for (const auto& [name, id] : by_name_) {
+    if (at(id).draining().active()) waiting.push_back(id);
+  }
+  for (const SequenceId id : waiting) {
     if (is_there(id) && at(id).scope().id() == scope) at(id).looked(false);
   }
 }
@@ -72,6 +77,7 @@ void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,
                             std::function<void(Result<std::int64_t>)> done) {
   Sequence& sequence = at(id);
   LeaseStore* const store = sequence.scope().store();
+  const bool drops_parked = withdraw || sequence.may_meet_parked();
   // The mark that it is to be raised above may change with the counter.
   const Status moved = sequence.record_move();
   Result<std::int64_t> wanted = moved.ok() ? advance_target(sequence, next_id) : moved;
@@ -83,17 +89,17 @@ void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,
     context_.timers.schedule(0, [done = std::move(done), wanted] { done(wanted); });
     return;
   }
-  auto answer = [this, id, withdraw, done = std::move(done)](Result<std::int64_t> reached) {
+  auto answer = [this, id, drops_parked, done = std::move(done)](Result<std::int64_t> reached) {
     ASSERT(is_there(id));  // an advance is under way until here
     at(id).end_advance(reached);
-    if (!withdraw || !reached.ok()) return done(std::move(reached));
+    if (!drops_parked || !reached.ok()) return done(std::move(reached));
     read_floor(id, [reached, done](const Status& seen) {
       done(seen.ok() ? reached : Result<std::int64_t>(seen));
     });
   };
   ASSERT(*wanted >= 1);
   sequence.begin_advance();
-  store->advance({sequence.binding(), *wanted, withdraw}, std::move(answer));
+  store->advance({sequence.binding(), *wanted, drops_parked}, std::move(answer));
 }
 
 }  // namespace seqd

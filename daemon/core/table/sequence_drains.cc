@@ -48,14 +48,18 @@ Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done 
   if (is_to_move(sequence, settings_.find(sequence.name())))
     return give_up(context_, sequence, "their counter is not configured any more", std::move(done));
   if (!sequence.is_configured() && !leaves) return sequence.stopped();
+  const auto leave = [&] {
+    return give_up(context_, sequence, "their sequence is not configured any more",
+                   std::move(done));
+  };
+  // Nothing is left to compare, or nobody to compare it with.
+  if (leaves && (sequence.holds_nothing() || scope.store() == nullptr)) return leave();
   const Status claimed = scope.check_claimed();
   // Right after a start the store has not answered yet: a drain waits for that.
   const bool waits =
       sequence.is_configured() && scope.store() != nullptr && scope.last_error().ok();
   if (!claimed.ok() && !waits) return claimed;
-  if (leaves)
-    return give_up(context_, sequence, "their sequence is not configured any more",
-                   std::move(done));
+  if (leaves) return leave();
   sequence.drain(context_.clock.monotonic_ms() + timeout_ms,
                  [&scope, done = std::move(done)](DrainReport report) {
                    if (report.available > 0 && report.why.empty())

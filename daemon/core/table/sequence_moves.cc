@@ -7,7 +7,9 @@ bool has_open_ranges(const SequenceImage& image) {
 }
 
 bool may_move(const DefineSequence& former, const SequenceSettings& settings) {
-  return settings.mode == SequenceMode::lease &&
+  // A sequence with periods leases from the counters of these, and never from its own.
+  const bool has_counter = settings.periods.rule == nullptr || settings.periods.current;
+  return settings.mode == SequenceMode::lease && has_counter &&
          same_ordinals(former.binding, settings.binding, settings.progression);
 }
 
@@ -22,8 +24,8 @@ Status check_configured(const DefineSequence& definition, const StoreScope& scop
   if (settings == nullptr)
     return {ErrorCode::NO_SEQUENCE, name +
                                         " is not configured any more; its remainder is kept: "
-                                        "configure it again, or give it up with `seqctl drain "
-                                        "NAME --remove`"};
+                                        "configure it again, or give it up with `seqctl drain " +
+                                        definition.name + " --remove`"};
   if (settings->mode == SequenceMode::insert) {
     return {ErrorCode::SEQ_CHANGED,
             name +

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "daemon/core/leasing/store_scope.h"
@@ -18,29 +17,36 @@
 
 namespace seqd {
 
-// The end of what this host leased from each counter, for all the sequences that share it, as a
-// start found it. Of one image, which outlives it.
+// The end of what this host leased from each counter, for all the sequences that share it.
 class LeasedBelow {
  public:
-  explicit LeasedBelow(const StateImage& image) : image_(image) {}
-
-  // `definition` is in the image. Nearly no start asks for one: only then all are looked at.
-  std::int64_t of(const DefineSequence& definition) {
-    if (ends_.empty()) {
-      for (const auto& [id, sequence] : image_.sequences) {
-        std::int64_t& end = ends_[counter(sequence.definition)];
-        end = std::max(end, sequence.definition.high_water);
-      }
-    }
-    return ends_.at(counter(definition));
+  bool empty() const { return ends_.empty(); }
+  void add(const DefineSequence& one) {
+    std::int64_t& end = ends_[counter(one)];
+    end = std::max(end, one.high_water);
+  }
+  // 0: no sequence of that counter was added.
+  std::int64_t of(const DefineSequence& one) const {
+    const auto found = ends_.find(counter(one));
+    return found == ends_.end() ? 0 : found->second;
   }
 
  private:
-  using Counter = std::pair<ScopeId, std::string_view>;
-  static Counter counter(const DefineSequence& one) { return {one.scope, counter_of(one.binding)}; }
+  using Counter = std::pair<ScopeId, std::string>;
+  static Counter counter(const DefineSequence& one) {
+    return {one.scope, std::string(counter_of(one.binding))};
+  }
 
-  const StateImage& image_;
   std::map<Counter, std::int64_t> ends_;
+};
+
+// Of one start.
+struct Moves {
+  explicit Moves(const StateImage& was) : image(was) {}
+
+  const StateImage& image;
+  LeasedBelow leased;  // of all in the image, once one moves: in nearly every start none does
+  LeasedBelow moved;   // of those that move
 };
 
 // Available, out, being leased or returned.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/core/table/sequence_moves.h"
 #include "daemon/core/table/sequence_table.h"
 
 namespace seqd {
@@ -60,6 +61,14 @@ bool SequenceTable::scope_lost(ScopeId scope) {
     if (left-- == 0 || !at(id).scope_lost()) return false;
   }
   return true;
+}
+
+void SequenceTable::scope_moves(ScopeId scope) {
+  LeasedBelow leased;
+  for (const auto& [name, id] : by_name_) {
+    if (const DefineSequence one = at(id).definition(); one.scope == scope) leased.add(one);
+  }
+  share_marks(leased);
 }
 
 bool SequenceTable::scope_holds(ScopeId scope) const {

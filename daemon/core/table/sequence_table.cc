@@ -10,6 +10,18 @@
 #include "daemon/core/table/sequence_moves.h"
 
 namespace seqd {
+namespace {
+
+// IDs are what they were when they were leased from the counter `held`. `stays`: the settings are
+// those of another one, whose bounds are not theirs.
+void keep_ids(const std::string& held, bool stays, SequenceSettings& settings) {
+  settings.progression.compiled =
+      held_progression(held, stays ? ProgressionSettings() : settings.progression);
+  if (stays) settings.max_value = IdProgression::kLastOrdinal;
+}
+
+}  // namespace
+
 SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& settings,
                              Stores stores, const Limits& limits, BlockPages* pages)
     : context_(context),
@@ -44,8 +56,8 @@ void SequenceTable::restore(const StateImage& image) {
   }
   blocks_.restore(image);
   blocks_.await_clients();  // before a sequence that may not be served ends its blocks
-  LeasedBelow below(image);
-  for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence, below);
+  Moves moves(image);
+  for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence, moves);
   // Both are in the order of the names. For plain ones see SequenceAccounts::Notes.
   auto own = by_name_.begin();
   for (const auto& [name, known] : image.names) {
@@ -61,12 +73,13 @@ void SequenceTable::restore(const StateImage& image) {
     if (at(id).notes().plain_name || at(id).stopped().code() == ErrorCode::NO_SEQUENCE) continue;
     know_name(base_of(name), at(id).settings());
   }
+  if (!moves.moved.empty()) share_marks(moves.moved);
   replays_.restore(image, context_.clock.monotonic_ms());
   for (const auto& [name, store] : stores_) scope_for(name);
   for (const auto& [id, scope] : scopes_) scope->start();
 }
 
-void SequenceTable::restore_sequence(const SequenceImage& image, LeasedBelow& below) {
+void SequenceTable::restore_sequence(const SequenceImage& image, Moves& all) {
   DefineSequence definition = image.definition;
   const SequenceSettings* configured = settings_.find(definition.name);
   SequenceSettings settings = configured != nullptr ? *configured : SequenceSettings();
@@ -74,11 +87,8 @@ void SequenceTable::restore_sequence(const SequenceImage& image, LeasedBelow& be
   const Status wrong = check_configured(definition, scope, configured);
   const bool moves = !wrong.ok() && configured != nullptr && !has_open_ranges(image) &&
                      may_move(definition, *configured) && stores_.contains(settings.store);
-  // Its IDs are what they were when they were leased; no bound of another counter is theirs.
   const bool stays = !wrong.ok() && !moves;
-  settings.progression.compiled =
-      held_progression(definition.binding, stays ? ProgressionSettings() : settings.progression);
-  if (stays) settings.max_value = IdProgression::kLastOrdinal;
+  keep_ids(definition.binding, stays, settings);
   if (moves) {
     definition.scope = scope_for(settings.store).id();
     definition.binding = binding_text(configured->binding, configured->progression);
@@ -87,12 +97,22 @@ void SequenceTable::restore_sequence(const SequenceImage& image, LeasedBelow& be
   accounts_.defined(image.definition);
   sequence.restore(image);
   if (moves) {
+    if (all.leased.empty()) {
+      for (const auto& [id, one] : all.image.sequences) all.leased.add(one.definition);
+    }
+    all.moved.add(image.definition);
     sequence.move_from({image.definition, counter_place(scope, image.definition.binding),
-                        below.of(image.definition)});
+                        all.leased.of(image.definition)});
   }
   accounts_.restored(sequence);
   know_periods(sequence.name(), settings);
   if (stays) sequence.refuse(wrong);
+}
+
+// What one of them leased is not leased to another: a counter that they meet later knows nothing of
+// it, and the one that leaves takes its mark along.
+void SequenceTable::share_marks(const LeasedBelow& marks) {
+  for (const auto& [name, id] : by_name_) at(id).raise_high_water(marks.of(at(id).definition()));
 }
 
 Sequence& SequenceTable::add_sequence(const DefineSequence& definition, SequenceSettings settings) {
@@ -295,8 +315,8 @@ std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
       continue;
     }
     SequenceSettings shared = *settings;
-    shared.progression.compiled =
-        held_progression(sequence.definition().binding, settings->progression);
+    keep_ids(sequence.definition().binding,
+             !wrong.ok() && sequence.stopped().code() == ErrorCode::SEQ_CHANGED, shared);
     const std::string key = std::exchange(shared.binding.key, {});
     sequence.apply_settings(shared_settings_.find(std::move(shared)), key);
     if (!sequence.notes().plain_name) know_name(base_of(name), *settings);

@@ -103,15 +103,15 @@ class SequenceTable final : public RemainderLogObserver,
   void look(SequenceId id) override, scope_owned(ScopeId) override, scope_failed(ScopeId) override;
   bool scope_lost(ScopeId scope) override, scope_holds(ScopeId scope) const override;
   StoreScope* restored_scope(std::string_view store);
-  void scope_refused(ScopeId scope, const Status& why) override;
+  void scope_refused(ScopeId, const Status&) override, scope_moves(ScopeId) override;
   StoreScope& scope_for(const std::string& store);
   StoreScope& add_scope(DefineScope definition, StoreScope::Known known);
   Sequence& look_up(SequenceId id);
   Sequence& add_sequence(const DefineSequence& definition, SequenceSettings settings);
-  void restore_sequence(const SequenceImage&, class LeasedBelow&), forget(Sequence&);
-  void know_periods(std::string_view name, const SequenceSettings& settings);
-  Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings,
-                                 std::optional<UserId> user);
+  void restore_sequence(const SequenceImage&, struct Moves&), share_marks(const class LeasedBelow&);
+  void know_periods(std::string_view, const SequenceSettings&), forget(Sequence&);
+  Result<SequenceId> open_period(const std::string& base, const SequenceSettings&,
+                                 std::optional<UserId>);
   Status check_room(const DefineSequence& definition, bool named, std::optional<UserId> user) const;
   SequenceId find_period(std::string_view base) const;
   void end_look(SequenceId, bool over), look_for_ends(), look_on(), settle_name(std::string_view);

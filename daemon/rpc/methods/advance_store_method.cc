@@ -145,6 +145,9 @@ void method_advance_store(const MethodContext& context, Session& session,
     const bool may_be_used = sequence->is_configured() || period_of(sequence->name()).empty();
     if (&sequence->scope() == scope && may_be_used && sequence->high_water() > 0)
       batch->left.push_back(sequence->id());
+    // It is to move to this store, and has not.
+    if (&sequence->scope() != scope && sequence->settings().store == wanted->store)
+      batch->note_failed(sequence->name(), sequence->stopped());
   }
   asked(session, message, Status());
   tell_administered(context, session, "advance_store", "STORE", wanted->store);

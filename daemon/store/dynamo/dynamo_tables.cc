@@ -7,20 +7,25 @@ void DynamoTables::check(const std::string& table, const std::function<void(cons
   if (Status read = client_->read_as_global(table); !read.ok()) return done(read);
   const std::int64_t now_ms = client_->monotonic_ms();
   const auto known = good_->find(table);
-  if (known != good_->end() && now_ms - known->second <= kBelievedMs) return done({});
-  client_->describe(table, [client = client_, good = good_, table, now_ms,
-                            done](const DynamoAnswer& answer) {
-    if (!answer.other_regions.empty()) {
-      good->erase(table);
-      return done({ErrorCode::STORE_REFUSED, client->place_of_table(table) + " has replicas in " +
-                                                 answer.other_regions + kGlobalTable});
-    }
-    const bool said = answer.kind == DynamoAnswer::Kind::done || answer.cannot_be_asked;
-    if (said) (*good)[table] = now_ms;
-    // The service adds no region while it does not answer.
-    if (said || good->contains(table)) return done({});
-    done(answer.error);
-  });
+  const bool was_good = known != good_->end();
+  if (was_good && now_ms - known->second <= kBelievedMs) return done({});
+  // Of a table that was good nobody waits for the answer, which may not come for long: the service
+  // adds no region while it does not answer.
+  if (was_good) known->second = now_ms;
+  client_->describe(
+      table, [client = client_, good = good_, table, now_ms,
+              answered = was_good ? [](const Status&) {} : done](const DynamoAnswer& answer) {
+        if (!answer.other_regions.empty()) {
+          good->erase(table);
+          return answered({ErrorCode::STORE_REFUSED, client->place_of_table(table) +
+                                                         " has replicas in " +
+                                                         answer.other_regions + kGlobalTable});
+        }
+        const bool said = answer.kind == DynamoAnswer::Kind::done || answer.cannot_be_asked;
+        if (said) (*good)[table] = now_ms;
+        answered(said ? Status() : answer.error);
+      });
+  if (was_good) done({});
 }
 
 }  // namespace seqd

@@ -106,21 +106,45 @@ TEST_CASE("DynamoTables: a table that becomes a global one is noticed", "[dynamo
     request.token = random_token(LeaseTrace::slot);
     request.high_water = high_water;
   };
-  // No region is added by a service that does not answer: what was good stays good, and the next
-  // lease asks again.
+  // No region is added by a service that does not answer: what was good stays good.
   store->pass(60'001);
-  faults.proxy.plan(kDescribe, {says(503, ""), says(200, kGlobal), says(503, "")});
+  faults.proxy.plan(kDescribe,
+                    {says(503, ""), says(200, kGlobal), says(200, kGlobal), says(503, "")});
   next(11);
   require_granted(store->lease(request), 11, 21);
-  next(21);
-  require_refused(store->lease(request), ErrorCode::STORE_REFUSED);
+  // No lease waits for the answer; one behind it is refused.
+  store->pass(60'001);
+  LeaseOutcome last;
+  std::int64_t high_water = 11;
+  do {
+    high_water += 10;
+    next(high_water);
+    last = store->lease(request);
+  } while (last.kind == LeaseOutcome::Kind::granted && high_water < 10'000);
+  require_refused(last, ErrorCode::STORE_REFUSED);
   // And what was none is none until the service says so.
   require_refused(store->lease(request), ErrorCode::UNAVAILABLE);
-  require_granted(store->lease(request), 21, 31);
+  require_granted(store->lease(request), high_water, high_water + 10);
   const int before = faults.proxy.seen(kDescribe);
-  next(31);
-  require_granted(store->lease(request), 31, 41);
+  next(high_water + 10);
+  require_granted(store->lease(request), high_water + 10, high_water + 20);
   CHECK(faults.proxy.seen(kDescribe) == before);
+}
+
+TEST_CASE("DynamoTables: no lease waits for a service that describes no table any more",
+          "[dynamo]") {
+  DynamoFaults faults;
+  auto store = faults.open();
+  auto request = slot_request();
+  claim(*store, request);
+  require_granted(store->lease(request), 1, 11);
+  store->pass(60'001);
+  const int before = faults.proxy.seen(kDescribe);
+  faults.proxy.plan(kDescribe, {fault(HttpFault::Kind::hold_request)});
+  request.token = random_token(LeaseTrace::slot);
+  request.high_water = 11;
+  require_granted(store->lease(request), 11, 21);
+  CHECK(faults.proxy.seen(kDescribe) == before + 1);
 }
 
 TEST_CASE("DynamoTables: an item of a global table of 2017 is refused, unless that is allowed",

@@ -1,0 +1,137 @@
+// What a sequence may meet at another counter: IDs that this host leased under another name, and
+// ranges that others parked there.
+#include <optional>
+#include <string>
+
+#include "daemon/core/periods/period.h"
+#include "tests/unit/mover.h"
+
+namespace seqd {
+namespace {
+
+// Two names of one counter, which were leased up to 11 and 21; nothing of them is available.
+struct Sharing : Mover {
+  Sharing() : Mover({"orders", "invoices"}) {
+    settings().binding.key = "shared";
+    invoices().binding.key = "shared";
+    drain_both();
+    restart();
+    REQUIRE(code() == ErrorCode::SEQ_REGRESSED);
+    REQUIRE(*advance() == 11);
+    REQUIRE(take() == 11);
+    REQUIRE(take("invoices") == 21);
+    drain_both();
+  }
+  SequenceSettings& invoices() { return world().settings.by_name["invoices"]; }
+  void drain_both() {
+    drain();
+    REQUIRE(world().table->drain(2, 10'000, [](const DrainReport&) {}).ok());
+    settle();
+  }
+  std::int64_t high_water_in_log(SequenceId id) {
+    return world().log.image.sequences.at(id).definition.high_water;
+  }
+};
+
+TEST_CASE("NameThatMovesFirstLeavesItsMarkToTheOthersOfItsCounter", "[moves]") {
+  const bool both = GENERATE(false, true);
+  Sharing sharing;
+  if (both) sharing.settings().store = "central";
+  sharing.invoices().store = "central";
+  sharing.central.next_id["shared"] = 31;
+  sharing.restart();
+  REQUIRE(sharing.take("invoices") == 31);
+  sharing.settings().store = "central";
+  sharing.central.next_id["shared"] = 26;  // where an own mark of 21 would let it begin
+  sharing.restart(true);
+  CHECK(sharing.code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(*sharing.advance() == 31);
+}
+
+TEST_CASE("NamesOfOneCounterMeetAnotherDatabaseBehindAllOfThem", "[moves]") {
+  Sharing sharing;
+  REQUIRE(sharing.orders().high_water() == 21);
+  REQUIRE(sharing.high_water_in_log(2) == 31);
+  sharing.world().store.identity = Token{8};
+  sharing.world().store.next_id["shared"] = 26;
+  sharing.restart();
+  CHECK(sharing.code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(sharing.high_water_in_log(1) == 31);
+  CHECK(*sharing.advance() == 31);
+  CHECK(sharing.take() == 31);
+}
+
+// A tail that one of them returned is leased again, by any of them.
+TEST_CASE("NamesOfOneCounterShareNoMarkWhileTheyUseIt", "[moves]") {
+  Sharing sharing;
+  sharing.invoices().reuse = Reuse::tail;
+  sharing.restart();
+  REQUIRE(sharing.take("invoices") == 31);
+  REQUIRE(sharing.world().table->drain(2, 10'000, [](const DrainReport&) {}).ok());
+  sharing.settle();
+  sharing.restart();
+  CHECK(sharing.take() == 32);
+}
+
+TEST_CASE("ParkedRangesOfTheNewCounterAreNotLeasedBelowTheMark", "[moves]") {
+  Mover mover({"orders"}, [](SequenceSettings& settings) { settings.reuse = Reuse::parked; });
+  mover.drain();
+  mover.settings().store = "central";
+  mover.central.next_id["orders"] = 500;
+  mover.central.parked["orders"] = {{4, 11}};
+  mover.restart();
+  REQUIRE(mover.code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(mover.world().status.text().find("seqctl advance orders") != std::string::npos);
+  CHECK(mover.world().events.count(EventKind::sequence_moved) == 0);
+  CHECK(mover.central.lease_calls.empty());
+  mover.restart(true);
+  REQUIRE(mover.code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(*mover.advance() == 500);
+  CHECK(mover.central.advance_calls.back().withdraw);
+  CHECK(mover.take() == 500);
+}
+
+// Another host has moved before, and its advance left a floor.
+TEST_CASE("FloorAboveTheMarkIsEnoughForParkedRanges", "[moves]") {
+  Mover mover({"orders"}, [](SequenceSettings& settings) { settings.reuse = Reuse::parked; });
+  mover.drain();
+  mover.settings().store = "central";
+  mover.central.next_id["orders"] = 500;
+  mover.central.floors["orders"] = 11;
+  mover.central.parked["orders"] = {{400, 410}};
+  mover.restart();
+  CHECK(mover.take() == 400);
+}
+
+// It would be a counter of its own, beside those of its periods.
+TEST_CASE("SequenceThatGetsPeriodsDoesNotMoveToTheirPattern", "[moves]") {
+  Mover mover;
+  mover.drain();
+  mover.settings().periods.period = "day";
+  mover.settings().periods.rule = PeriodRule::make("day", nullptr).value();
+  mover.settings().binding.key = "orders-{period}";
+  mover.restart();
+  CHECK(mover.code() == ErrorCode::SEQ_CHANGED);
+  CHECK(mover.world().events.count(EventKind::sequence_moved) == 0);
+}
+
+// 4 to 10 came from the former counter, whose maximum was another one.
+TEST_CASE("ReloadAppliesNoMaximumOfAnotherCounterToWhatIsKept", "[moves]") {
+  const bool removed = GENERATE(false, true);
+  Mover mover;
+  SequenceSettings other = mover.settings();
+  other.binding.key = "other";
+  other.max_value = 5;
+  if (removed) mover.world().settings.by_name.erase("orders");
+  if (!removed) mover.settings() = other;
+  mover.restart();
+  mover.world().settings.by_name["orders"] = other;
+  static_cast<void>(mover.world().table->apply_settings(mover.world().limits));
+  mover.settle();
+  CHECK(mover.code() == ErrorCode::SEQ_CHANGED);
+  CHECK(mover.orders().available() == 7);
+  CHECK(mover.orders().totals().gaps == 0);
+}
+
+}  // namespace
+}  // namespace seqd
