@@ -42,6 +42,14 @@ TheDaemonNeedsNeitherDriversNorANetwork() {
   holds "$(seqctl doctor)" "^ok +hardening" "the doctor"
 }
 
+# A conffile that changes with each comment of the sample would stop unattended upgrades.
+TheConfigurationIsSmallAndWhatExplainsItIsBesideIt() {
+  [ "$(wc -l </etc/seqd/seqd.toml)" -le 10 ] || { echo "the conffile is the sample"; return 1; }
+  [ -n "$(find /usr/share/doc/seqd -name 'seqd.toml*')" ] || { echo "no sample"; return 1; }
+  [ -n "$(find /usr/share/doc/seqd -name 'MIGRATION*')" ] || { echo "no MIGRATION"; return 1; }
+  holds "$(dpkg-query -W -f '${Recommends}' seqd)" "sqlite3" "what backups and downgrades need"
+}
+
 ManualsAndCatalogueAreFound() {
   local page
   for page in "8 seqd" "5 seqd.toml" "1 seqctl" "3 libseqd"; do
@@ -199,6 +207,7 @@ APurgeOfAnEmptyStateLeavesNothing() {
 check TheVersionBeforeIsInstalledFromItsFiles
 SHOW=1 check TheFirstIdsAreTakenByTheLinesOfTheReadme
 SHOW=1 check TheDaemonNeedsNeitherDriversNorANetwork
+check TheConfigurationIsSmallAndWhatExplainsItIsBesideIt
 check ManualsAndCatalogueAreFound
 check ShellsCompleteCommandsAndTheNamesOfSequences
 check TheTestsOfThePackageAreGood
