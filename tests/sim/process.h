@@ -75,6 +75,7 @@ class Process final : public LinkOwner,
   void hang_up(Connection& connection);
   void begin_stop();
   void drain(const char* sequence);
+  SequenceId find_left_over(std::string_view name) const;
   // For every host.
   void advance(const char* sequence);
   // Of a period to come.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "daemon/core/periods/period.h"
 #include "daemon/state/decommission_mark.h"
 #include "tests/sim/process.h"
 #include "tests/sim/site.h"
@@ -24,8 +25,19 @@ void Process::begin_stop() {
   request_turn();
 }
 
+// Of `name`, what is left of a period that the configuration does not know any more; 0: nothing.
+SequenceId Process::find_left_over(std::string_view name) const {
+  for (const Sequence* sequence : table_->list()) {
+    const bool is_left = !period_of(sequence->name()).empty() && !sequence->holds_nothing() &&
+                         sequence->stopped().code() == ErrorCode::NO_SEQUENCE;
+    if (is_left && base_of(sequence->name()) == name) return sequence->id();
+  }
+  return 0;
+}
+
 void Process::drain(const char* sequence) {
-  const SequenceId id = table_->find(sequence);
+  const SequenceId left_over = find_left_over(sequence);
+  const SequenceId id = left_over != 0 ? left_over : table_->find(sequence);
   if (!turn_->serving() || id == 0) return;
   // What becomes of a return that is given up is known to the former database only.
   if (place_.elsewhere && table_->at(id).draining().returning() > 0) return;
@@ -35,6 +47,10 @@ void Process::drain(const char* sequence) {
     stage_.happened(Kind::drained, number(), std::ssize(report.returned), std::ssize(report.gaps));
   });
   if (begun.ok()) request_turn();
+  if (left_over == 0) return;
+  stage_.happened(Kind::left_over_drained, number());
+  if (begun.code() == ErrorCode::NO_SEQUENCE)
+    stage_.history.violation("what is left of \"" + table_->at(id).name() + "\" cannot leave");
 }
 
 void Process::advance(const char* sequence) {

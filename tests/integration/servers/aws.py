@@ -178,6 +178,8 @@ class FrontHandler(Handler):
 
     def do_POST(self) -> None:
         body = self.read_body()
+        if len(body) < int(self.headers.get("Content-Length", 0)):
+            return None  # of a daemon that was killed within it
         account, said = self.server.account, self.headers.get("Authorization", "")
         parts = dict(part.split("=", 1) for part in said.partition(" ")[2].split(", ") if "=" in part)
         key = account.keys.get(parts.get("Credential", "").split("/")[0])
