@@ -343,6 +343,23 @@ for (const [version, name] of MONGOOSES) {
       assert.deepEqual((await Big.insertMany([{}, {}])).map(({ number }) => number), [2n, 3n]);
     });
 
+    test("a single subdocument: also if its number is required, and never over a number that was not selected", async () => {
+      const part = new mongoose.Schema({ size: Number, number: { type: Number, required: true } });
+      part.plugin(seqd.mongoose, { client, field: "number", sequence: `${name}.s${++models}` });
+      const Model = connection.model(`Model${models}`, new mongoose.Schema({ one: part, named: { type: Map, of: part } }));
+      await Model.create({ named: { a: {} } });
+      const one = await Model.findOne();
+      one.one = { size: 1 };
+      await one.save();
+      const found = () => Model.collection.findOne().then(({ one: { number }, named }) => [named.a.number, number]);
+      assert.deepEqual(await found(), [1, 2]);
+      const partly = await Model.findOne().select("one.size named.a.size");
+      partly.one.size = 2;
+      partly.named.get("a").size = 2;
+      await partly.save({ validateBeforeSave: false });
+      assert.deepEqual(await found(), [1, 2]);
+    });
+
     test("a document that is not valid takes no ID", async () => {
       const Model = await model({}, { number: Number, tenant: { type: String, required: true } });
       assert.equal((await errorOf(Model.create({}))).name, "ValidationError");

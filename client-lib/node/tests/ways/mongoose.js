@@ -21,6 +21,21 @@ const parts = {
     schema.add({ parts: [part] });
   },
 };
+/** Parts that are alone at their path. */
+const singles = {
+  isPlain: true,
+  prepare: (schema, { Schema, use }) => {
+    const part = new Schema({ size: Number });
+    use(part);
+    schema.add({ one: part, named: { type: Map, of: part }, list: [new Schema({ one: part })], outer: new Schema({ one: part }) });
+  },
+};
+const setSingles = (document, value) => {
+  document.one = value;
+  document.named.set("a", value);
+  document.list[0].one = value;
+};
+const singlesOf = (document) => [document.one, document.named.get("a"), document.list[0].one];
 const upsert = { upsert: true };
 const withoutHooks = { middleware: { pre: false } };
 const upsertOne = { filter: { tenant: "x" }, update: { $set: { size: 1 } }, upsert: true };
@@ -209,6 +224,47 @@ module.exports = {
   "part-push": { ...parts, run: async ({ Model }) => {
     const { _id } = await Model.create({});
     await Model.updateOne({ _id }, { $push: { parts: { size: 1 } } });
+    await Model.updateOne({ _id }, { $set: { "parts.1": { size: 1 } } });
+  } },
+  "part-single": { ...singles, run: async ({ Model }) => {
+    const one = await Model.create({ one: {}, named: { a: {} }, list: [{ one: {} }] });
+    one.list.push({ one: { size: 1 } });
+    await one.save();
+    const { insertedId } = await Model.collection.insertOne({ named: {}, list: [{}] });
+    const other = await Model.findById(insertedId);
+    setSingles(other, { size: 1 });
+    await Model.bulkSave([other]);
+    const { insertedId: third } = await Model.collection.insertOne({ tenant: "x" });
+    const last = await Model.findById(third);
+    last.set("one.size", 1);
+    last.named = { a: { size: 1 } };
+    last.list = [{ one: { size: 1 } }];
+    await last.save();
+  } },
+  "part-replaced": { ...singles, run: async ({ Model, client, sequence }) => {
+    await Model.create({ one: {}, named: { a: {} }, list: [{ one: {} }] });
+    const one = await Model.findOne();
+    setSingles(one, { size: 1 });
+    await one.save();
+    for (const part of singlesOf(one)) part.number = undefined;
+    await one.save();
+    assert.equal((await client.peek(sequence)).last, 9);
+  } },
+  "part-old": { ...singles, run: async ({ Model }) => {
+    await Model.collection.insertOne({ one: { size: 1 }, named: { a: { size: 1 } }, list: [{ one: { size: 1 } }], outer: {} });
+    const one = await Model.findOne();
+    for (const part of singlesOf(one)) part.size = 2;
+    one.set("outer.one.size", 2);
+    await one.save();
+  } },
+  "part-hook": { ...parts, run: async ({ Model }) => {
+    await Model.create({ tenant: "x" });
+    const one = await Model.findOne();
+    one.tenant = "y";
+    await one.save();
+  }, prepare: (schema, world) => {
+    parts.prepare(schema, world);
+    schema.pre("save", async function add() { this.parts.push({ size: 1 }); });
   } },
   // The server of the tests is older than this command: what is sent to it tells as much.
   "connection-bulkWrite": { isSent: true, exists: ({ connection }) => connection.bulkWrite !== undefined, run: async ({ Model, connection }) => {
