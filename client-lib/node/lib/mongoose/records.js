@@ -2,7 +2,7 @@
 // Records of mongoose get their IDs: documents, plain objects, operations of bulkWrite(), and upserts.
 const { isEmpty, takeIds } = require("../numbering.js");
 const { setAt } = require("./paths.js");
-const { checkUpdate, hasValue, recordOf, removes, withInserted } = require("./upserts.js");
+const { checkUpdate, hasValue, keeps, recordOf, removes, withInserted } = require("./upserts.js");
 
 const isDocument = (record) => typeof record.$set === "function" && typeof record.get === "function";
 const wantsBigint = (schema, field) => ({ bigint: schema.path(field.field)?.instance === "BigInt" });
@@ -81,7 +81,9 @@ async function numberUpdate(fields, Model, given) {
   const { schema } = Model;
   const record = recordOf(given);
   const namesIn = (field) => (given.isReplacement || given.isTranslated ? namesOf(schema, field) : [field.field]);
-  const empty = fields.filter((field) => !hasValue(record, namesIn(field)));
+  const isImmutable = ({ field }) => Boolean(schema.path(field)?.options.immutable);
+  const empty = fields.filter((field) =>
+    !hasValue(isImmutable(field) ? recordOf(given, keeps(namesIn(field))) : record, namesIn(field)));
   for (const field of empty) for (const name of namesIn(field)) checkUpdate(given, name);
   if (!given.isUpsert) return given.update;
   const ids = await Promise.all(empty.map(async (field) => {

@@ -145,6 +145,29 @@ module.exports = {
   "required": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany(two); }, paths: { tenant: String, number: { type: Number, required: true } } },
   "immutable": { run: async ({ Model }) => { await Model.create({}); await Model.updateOne({ tenant: "x" }, { size: 1 }, upsert); },
     paths: { tenant: String, size: Number, number: { type: Number, immutable: true } } },
+  "immutable-given": { run: async ({ Model, client, sequence }) => {
+    await Model.updateOne({ tenant: "a" }, { $set: { number: 70 } }, upsert);
+    await Model.updateOne({ tenant: "b" }, { number: 71 }, upsert);
+    await Model.updateOne({ tenant: "c" }, { $setOnInsert: { number: 72 }, $inc: { size: 1 } }, upsert);
+    await Model.updateOne({ number: 73 }, { $inc: { size: 1 } }, upsert);
+    await Model.bulkWrite([{ updateOne: { filter: { tenant: "e" }, update: { $set: { number: 74 } }, ...upsert } }]);
+    await Model.replaceOne({ tenant: "f" }, { number: 75 }, upsert);
+    assert.deepEqual((await Model.find().sort({ number: 1 })).map(({ number }) => number), [70, 71, 72, 73, 74, 75]);
+    assert.equal((await client.peek(sequence)).last, null);
+  }, paths: { tenant: String, size: Number, number: { type: Number, immutable: true } } },
+  "immutable-changed": { run: async ({ Model }) => {
+    const errors = [];
+    for (const update of [{ $max: { number: 7 } }, { $inc: { number: 7 } }, { $min: { number: 7 } }, { $mul: { number: 7 } }]) {
+      await Model.updateOne({ tenant: "x" }, update, upsert).catch((error) => errors.push(error));
+      await Model.findOneAndUpdate({ tenant: "x" }, update, upsert).catch((error) => errors.push(error));
+      await Model.bulkWrite([{ updateOne: { filter: { tenant: "x" }, update, ...upsert } }]).catch((error) => errors.push(error));
+    }
+    assert.equal(await Model.countDocuments(), 0);
+    assert.equal(errors.length, 12);
+    throw errors[0];
+  }, paths: { tenant: String, number: { type: Number, immutable: () => true } } },
+  "immutable-whole": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, { $set: { inner: { other: 1, number: 7 } } }, upsert), field: "inner.number",
+    paths: { tenant: String, inner: { number: { type: Number, immutable: true }, other: Number } } },
   "hooks": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany([{}]); }, isLate: true, sequence: ({ tenant }) => `hooks.${tenant}`,
     prepare: (schema) => {
       schema.pre("save", async function tell() { this.tenant = "x"; });
