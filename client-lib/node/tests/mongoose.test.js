@@ -281,6 +281,7 @@ for (const [version, name] of MONGOOSES) {
       assert.equal(runs, 2);
       await assert.rejects(Model.insertMany([null, 5]));
       await assert.rejects(Model.bulkWrite([{ unknown: {} }]), { name: "MongooseError" });
+      await assert.rejects(Model.bulkWrite([{ insertOne: null }]), /Invalid op/);
       if (version === "mongoose 7") return; // it gives the callback of a static its result
       await assert.rejects(Model.insertMany([{}], () => {}), { name: "MongooseError" });
       await assert.rejects(Model.bulkWrite([], () => {}), { name: "MongooseError" });

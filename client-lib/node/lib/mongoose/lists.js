@@ -8,7 +8,7 @@ const ours = new WeakMap(); // the lists that are no caller's, with the options 
 const statics = new WeakSet();
 
 const copyDocuments = (docs) => (Array.isArray(docs) ? [...docs] : [docs]);
-const copyOperation = (operation) => Object.fromEntries(Object.entries(operation ?? {}).map(([name, one]) => [name, { ...one }]));
+const copyOperation = (operation) => Object.fromEntries(Object.entries(operation ?? {}).map(([name, one]) => [name, one && { ...one }]));
 const copyOperations = (operations) => (Array.isArray(operations) ? operations.map(copyOperation) : operations);
 
 function numberLists(schema, fields) {

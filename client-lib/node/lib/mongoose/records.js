@@ -43,11 +43,15 @@ async function numberItems(fields, Model, list, { isLean = false, isBulk = false
   const plain = []; // { place, copy }
   const upserts = [];
   list.forEach((item, place) => {
-    const record = isBulk ? item?.insertOne?.document : item;
-    if (record !== null && typeof record === "object") {
-      if (isDocument(record)) documents.push(record);
-      else plain.push({ place, copy: { ...record } });
-    } else if (isBulk) upserts.push(numberOperation(fields, Model, list, place));
+    if (isBulk && !item?.insertOne) {
+      upserts.push(numberOperation(fields, Model, list, place));
+      return;
+    }
+    const given = isBulk ? item.insertOne.document : item;
+    const record = isLean ? given : given ?? {}; // mongoose makes a document of nothing
+    if (record === null || typeof record !== "object") return;
+    if (isDocument(record)) documents.push(record);
+    else plain.push({ place, copy: { ...record } });
   });
   await Promise.all([...upserts, numberDocuments(fields, documents), ...fields.map(async (field) => {
     const names = isLean ? [field.field] : namesOf(Model.schema, field);

@@ -56,6 +56,14 @@ module.exports = {
   "insertMany-again": { run: async ({ Model }) => { await Model.insertMany(two); await Model.insertMany(two); assert.equal(two[0].number, undefined); } },
   "bulkWrite-insertOne": { run: ({ Model }) => Model.bulkWrite([insertOne, insertOne]) },
   "bulkWrite-without-validation": { run: ({ Model }) => Model.bulkWrite([insertOne], { skipValidation: true }) },
+  "absent": { run: async ({ Model }) => {
+    for (const list of [[null], [undefined, {}], null, undefined]) await Model.insertMany(list);
+    await Model.insertMany([null, {}], { ordered: false });
+    await Model.bulkWrite([{ insertOne: {} }, { insertOne: { document: null } }, { insertOne: { document: undefined } }]);
+    await Model.bulkWrite([{ insertOne: {} }], { skipValidation: true });
+    await Model.create(null);
+    await Model.create([null, {}]);
+  } },
   "bulkWrite-updateOne": { run: ({ Model }) => Model.bulkWrite([{ updateOne: upsertOne }, { updateOne: upsertOne }]) },
   "bulkWrite-updateMany": { run: ({ Model }) => Model.bulkWrite([{ updateMany: upsertOne }]) },
   "bulkWrite-replaceOne": { run: ({ Model }) => Model.bulkWrite([{ replaceOne: { filter: { tenant: "x" }, replacement: { tenant: "x" }, ...upsert } }]) },
