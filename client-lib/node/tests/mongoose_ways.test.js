@@ -27,7 +27,7 @@ after(async () => {
   await endServers?.();
 });
 
-/** The values at `field` in all records, also those of parts in arrays. */
+/** The values at `field` in the record, or in its parts. */
 function valuesAt(record, field) {
   const { parts, one, list, outer, named } = record;
   const found = [parts, one, list, outer, named && Object.values(named)].filter((part) => part !== undefined).flat();

@@ -196,6 +196,16 @@ module.exports = {
     prepare: (schema) => {
       schema.statics.insertMany = function own(docs, ...others) { return this.base.Model.insertMany.call(this, docs.map((one) => ({ ...one, size: 1 })), ...others); };
     } },
+  "own-static-driver": { run: async ({ Model }) => {
+    await Model.insertMany(two);
+    await Model.insertMany({ tenant: "x" });
+    await Model.bulkWrite([insertOne, { updateOne: upsertOne }]);
+    assert.equal(two[0].number, undefined);
+  }, isLate: true,
+    prepare: (schema) => {
+      schema.statics.insertMany = function own(docs) { return this.collection.insertMany(docs); };
+      schema.statics.bulkWrite = function own(operations) { return this.collection.bulkWrite(operations); };
+    } },
   "scope-missing": { run: ({ Model }) => Model.create({}), sequence: ({ tenant }) => `tickets.${tenant}` },
   "without-hooks": { run: ({ Model }) => new Model({}).save(withoutHooks) },
   "without-hooks-insertMany": { run: ({ Model }) => Model.insertMany(two, withoutHooks) },
