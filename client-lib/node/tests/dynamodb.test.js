@@ -101,6 +101,10 @@ test("the low-level client, and a text", async () => {
   const one = await read("a");
   assert.match(one.code, /^INV-\d{6}$/);
   assert.deepEqual([one.number, await read("b")], [1, { id: "b", number: 2, code: "mine" }]);
+  await own.send(new PutItemCommand({ TableName: table, Item: { id: { S: "c" }, code: { S: "mine" }, note: undefined, other: null } }));
+  await own.send(new PutItemCommand({ TableName: table, Item: { id: { S: "d" }, code: null, number: undefined } }));
+  assert.deepEqual(await read("c"), { id: "c", number: 3, code: "mine" });
+  assert.deepEqual([(await read("d")).number, typeof (await read("d")).code], [4, "string"]);
   own.destroy();
 });
 
