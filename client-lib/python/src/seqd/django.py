@@ -21,7 +21,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 from django.apps import apps
 from django.conf import settings
 from django.core import checks
-from django.db import DatabaseError, models, router, transaction
+from django.db import DatabaseError, models, transaction
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.utils.deconstruct import deconstructible
 
@@ -206,7 +206,8 @@ class _Taking:
         meta = self.model._meta
         if type(instance)._meta.concrete_model is self.model:
             return
-        rows = self.model._base_manager.using(router.db_for_write(self.model, instance=instance))
+        save = _locals_of(models.Model.save_base)
+        rows = self.model._base_manager.using(save["using"] if save else None)
         if rows.filter(pk=getattr(instance, meta.pk.attname)).exists():
             raise ArgumentError(f"{meta.label}.{self.attname} would be another one than that of the row, of which the instance is a new "
                                 "child: give it the values of its parent first")

@@ -358,6 +358,30 @@ def child_over_parent():
     return columns(Folder, "number")
 
 
+@way("the same in another database than the router's")
+def child_in_other():
+    with transaction.atomic(using="other"):
+        parent = Folder(name="a")
+        parent.save(using="other")
+        try:
+            with transaction.atomic(using="other"):
+                SharedFolder(folder_ptr_id=parent.pk).save(using="other")
+        finally:
+            assert list(Folder.objects.using("other").values_list("number", "name")) == [(parent.number, "a")]
+            transaction.set_rollback(True, using="other")
+    return columns(Folder, "number")
+
+
+@way("a child in a database that lacks its parent, which another database has")
+def child_of_other():
+    parent = Folder.objects.create(name="a")
+    with transaction.atomic(using="other"):
+        SharedFolder(folder_ptr_id=parent.pk).save(using="other")
+        found = list(Folder.objects.using("other").values_list("number", flat=True))
+        transaction.set_rollback(True, using="other")
+    return [found + columns(Folder, "number")[0]]
+
+
 @way("the same with the parent's number")
 def child_with_number():
     parent = Folder.objects.create(name="a")
