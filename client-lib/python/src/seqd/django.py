@@ -26,7 +26,7 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.utils.deconstruct import deconstructible
 
 from .client import Client, default_client
-from .errors import ArgumentError
+from .errors import ArgumentError, TooLarge
 
 T = TypeVar("T")
 _by_socket: Dict[str, Client] = {}
@@ -46,17 +46,35 @@ def client() -> Client:
 
 
 def numbered(instances: Iterable[T]) -> List[T]:
-    """The instances as a list, each with its numbers, which are taken in one go: bulk_create(numbered(orders)). Without it
-    bulk_create() takes them one after the other."""
+    """The instances as a list, each with its numbers, which are taken in one go."""
     found = list(instances)
-    wanted = [(instance, field) for instance in found for field in instance._meta.concrete_fields  # type: ignore[attr-defined]
-              if isinstance(field, _Taking) and getattr(instance, field.attname) in (None, "")]
-    pipeline = client().pipeline()
-    for _, field in wanted:
-        getattr(pipeline, field.method)(field.sequence)
-    for (instance, field), value in zip(wanted, pipeline.execute()):
-        setattr(instance, field.attname, value)
+    empty: Dict[_Taking, List[T]] = {}
+    for instance in found:
+        for field in instance._meta.concrete_fields:  # type: ignore[attr-defined]
+            if isinstance(field, _Taking) and getattr(instance, field.attname) in (None, ""):
+                empty.setdefault(field, []).append(instance)
+    for field, those in empty.items():
+        for instance, value in zip(those, _take_many(field, len(those))):
+            setattr(instance, field.attname, value)
     return found
+
+
+def _take_many(field: _Taking, count: int) -> List[Any]:
+    if field.method == "next_text":
+        pipeline = client().pipeline()
+        for _ in range(count):
+            pipeline.next_text(field.sequence)
+        return pipeline.execute()
+    ids: List[int] = []
+    size = count
+    while len(ids) < count:
+        try:
+            ids += client().next_many(field.sequence, min(size, count - len(ids)))
+        except TooLarge:  # for the limit max_count of the daemon
+            if size == 1:
+                raise
+            size = (size + 1) // 2
+    return ids
 
 
 # --- rows that are there already
@@ -185,11 +203,12 @@ class _Taking:
             found.append(checks.Warning(obj=self, **_COPIES))
         return found
 
-    def take(self) -> Any:
-        return getattr(client(), self.method)(self.sequence)
-
     def get_pk_value_on_save(self, instance: Any) -> Any:
-        return self.take()
+        bulk = _locals_of(models.QuerySet.bulk_create)  # which asks for one instance after the other
+        if bulk is not None:
+            numbered(bulk["objs"])
+        value = getattr(instance, self.attname)
+        return getattr(client(), self.method)(self.sequence) if value in (None, "") else value
 
     def pre_save(self, instance: Any, add: bool) -> Any:
         value = getattr(instance, self.attname)
@@ -197,7 +216,7 @@ class _Taking:
         if value in (None, "") and (add or instance._state.adding or not self.null):
             if not add and instance._state.adding:
                 self._check_parent(instance)
-            value = self.take()
+            value = self.get_pk_value_on_save(instance)
             setattr(instance, self.attname, value)
         return value
 
