@@ -281,6 +281,7 @@ for (const [version, name] of MONGOOSES) {
       assert.equal(runs, 2);
       await assert.rejects(Model.insertMany([null, 5]));
       await assert.rejects(Model.bulkWrite([{ unknown: {} }]), { name: "MongooseError" });
+      await assert.rejects(Model.bulkWrite([{ insertOne: null }]), /Invalid op/);
       if (version === "mongoose 7") return; // it gives the callback of a static its result
       await assert.rejects(Model.insertMany([{}], () => {}), { name: "MongooseError" });
       await assert.rejects(Model.bulkWrite([], () => {}), { name: "MongooseError" });
@@ -341,6 +342,23 @@ for (const [version, name] of MONGOOSES) {
       const Big = await model({}, { number: BigInt });
       assert.equal((await Big.create({})).number, 1n);
       assert.deepEqual((await Big.insertMany([{}, {}])).map(({ number }) => number), [2n, 3n]);
+    });
+
+    test("a single subdocument: also if its number is required, and never over a number that was not selected", async () => {
+      const part = new mongoose.Schema({ size: Number, number: { type: Number, required: true } });
+      part.plugin(seqd.mongoose, { client, field: "number", sequence: `${name}.s${++models}` });
+      const Model = connection.model(`Model${models}`, new mongoose.Schema({ one: part, named: { type: Map, of: part } }));
+      await Model.create({ named: { a: {} } });
+      const one = await Model.findOne();
+      one.one = { size: 1 };
+      await one.save();
+      const found = () => Model.collection.findOne().then(({ one: { number }, named }) => [named.a.number, number]);
+      assert.deepEqual(await found(), [1, 2]);
+      const partly = await Model.findOne().select("one.size named.a.size");
+      partly.one.size = 2;
+      partly.named.get("a").size = 2;
+      await partly.save({ validateBeforeSave: false });
+      assert.deepEqual(await found(), [1, 2]);
     });
 
     test("a document that is not valid takes no ID", async () => {

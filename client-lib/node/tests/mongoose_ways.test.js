@@ -27,9 +27,11 @@ after(async () => {
   await endServers?.();
 });
 
-/** The values at `field` in all records, also those of parts in arrays. */
+/** The values at `field` in the record, or in its parts. */
 function valuesAt(record, field) {
-  if (record.parts !== undefined) return record.parts.flatMap((part) => valuesAt(part, field));
+  const { parts, one, list, outer, named } = record;
+  const found = [parts, one, list, outer, named && Object.values(named)].filter((part) => part !== undefined).flat();
+  if (found.length > 0) return found.flatMap((part) => valuesAt(part, field));
   return [field.split(".").reduce((value, key) => value?.[key], record)];
 }
 

@@ -12,8 +12,8 @@ declare namespace dynamodb {
 
   /** A plugin for aws-sdk v3: `docClient.middlewareStack.use(plugin({ table: "Orders", field: "number", sequence: "orders" }))`.
    * Items of Put, BatchWrite and TransactWrite get an ID before they are sent; the caller's objects are not changed. A command
-   * that is sent again with its input unchanged keeps its IDs; another command of the same item takes others. Update and PartiQL take
-   * none. */
+   * that is sent again with its input unchanged, and without functions in it, keeps its IDs; another command of the same item takes
+   * others. Update and PartiQL take none. */
   function plugin(options: DynamoOptions): { applyToStack(stack: any): void };
 
   /** A default value for an attribute of a schema of dynamoose: `{ type: Number, default: dynamooseDefault("orders") }`. */

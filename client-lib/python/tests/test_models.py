@@ -118,42 +118,56 @@ def test_StatementsInACteThatNeedNoNumberAreLeftAlone():
         assert "WITH" in str(statement.compile(dialect=postgresql.dialect()))
 
 
-NUMBERED = """
-    from django.conf import settings
-    settings.configure(SEQD_SOCKET=%r, INSTALLED_APPS=[])
+BULK = """
     import django
+    from django.conf import settings
+    settings.configure(DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}, SEQD_SOCKET=%r, INSTALLED_APPS=[])
     django.setup()
-    from django.db import models
-    from seqd.django import IdField, TextIdField, numbered
+    from django.db import connection, models
+    from seqd.django import IdField, TextIdField
 
     class Order(models.Model):
         id = IdField("orders", primary_key=True)
         number = TextIdField("invoices", max_length=40, unique=True)
         class Meta: app_label = "shop"
 
-    orders = numbered([Order(number="own"), *(Order() for _ in range(500))])
-    assert len({order.id for order in orders}) == 501 and len({order.number for order in orders}) == 501
-    assert orders[0].number == "own"
+    with connection.schema_editor() as editor:
+        editor.create_model(Order)
+    Order.objects.bulk_create([Order(number="own"), *(Order() for _ in range(500))])
+    assert sorted(Order.objects.values_list("id", flat=True)) == list(range(1, 502))
+    assert len(set(Order.objects.values_list("number", flat=True))) == 501
+    assert Order.objects.get(number="own").id == 1
     print("good")
 """
 
 
-def test_NumberedAsksForAllInOneGo():
-    """The server answers when it has every request."""
+def test_BulkCreateOfDjangoAsksForAllInOneGo():
+    """IDs by requests of as many as the daemon allows, here 300; all texts are asked for before the first answer."""
+    asked = []
+
     def act(line):
         line.greet()
-        requests = [line.request() for _ in range(1001)]
-        for request in requests:
-            line.say(request[1], request[1] if request[2] == "next" else f"INV-{request[1]}")
+        first = 1
+        while first <= 501:
+            request = line.request()
+            asked.append(request[3][:2])
+            if request[3][1] > 300:
+                line.say(request[1], error=[1, "TOO_LARGE: 300 at most"])
+                continue
+            line.say(request[1], [[first, request[3][1], 1]])
+            first += request[3][1]
+        for request in [line.request() for _ in range(500)]:
+            line.say(request[1], f"INV-{request[1]}")
         line.until_closed()
 
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         server = Server(Path(folder) / "s", act)
-        done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(NUMBERED) % str(server.path)], capture_output=True, text=True,
+        done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(BULK) % str(server.path)], capture_output=True, text=True,
                               env={**os.environ, "PYTHONPATH": str(HERE.parent / "src")}, timeout=PROGRAM_SECONDS, check=False)
         server.close()
     assert done.stdout == "good\n", done.stderr
     assert not server.failures
+    assert asked == [["orders", 501], ["orders", 251], ["orders", 250]]
 
 
 DJANGO = """

@@ -79,10 +79,13 @@ async function numberItems(fields, items) {
   return items.map((item, place) => (changed.has(place) ? copies[place] : item));
 }
 
-// The low-level client has the same middleware, and its items are marshalled: { name: { S: "Ada" } }.
-const isMarshalled = (item) => Object.keys(item).length > 0 && Object.values(item).every(isTyped);
-const isTyped = (value) => value !== null && typeof value === "object" && Object.keys(value).length === 1 && TYPES.has(Object.keys(value)[0]);
-const valueOf = (value, item) => (isMarshalled(item) && value !== undefined ? (value.NULL ? null : Object.values(value)[0]) : value);
+// The low-level client has the same middleware, and its items are marshalled: { name: { S: "Ada" } }. It leaves out undefined and null.
+function isMarshalled(item) {
+  const values = Object.values(item).filter((value) => value !== undefined && value !== null);
+  return values.length > 0 && values.every(isTyped);
+}
+const isTyped = (value) => typeof value === "object" && Object.keys(value).length === 1 && TYPES.has(Object.keys(value)[0]);
+const valueOf = (value, item) => (value && isMarshalled(item) ? (value.NULL ? null : Object.values(value)[0]) : value);
 const marshalled = (id) => (typeof id === "string" ? { S: id } : { N: String(id) });
 
 /** The items of the table in the input of Put, BatchWrite and TransactWrite; a copy of the input, and what puts others into it. */

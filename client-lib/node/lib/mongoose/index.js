@@ -17,17 +17,17 @@ function plugin(schema, options) {
     throw new ArgumentError("the schema makes an ObjectId for each _id: give it a path _id of the type Number or String");
   for (const { field, text } of fields) if (schema.path(field) === undefined) schema.add({ [field]: text ? String : Number });
   const isRequired = (field) => schema.path(field.field)?.isRequired === true;
+  const newIn = (document) => fields.filter((field) => isNewIn(document, field));
 
   schema.pre("validate", async function numberRequired() {
-    if (!this.isNew) return;
-    if (isReplacement(this)) checkReplacement(fields, this);
-    else await numberDocuments(fields.filter(isRequired), [this]);
+    if (this.isNew && isReplacement(this)) checkReplacement(fields, this);
+    else await numberDocuments(newIn(this).filter(isRequired), [this]);
   });
   schema.post("validate", async function numberUnseen() {
-    if (this.isNew && isUnseen(this, options)) await numberDocuments(fields, [this]);
+    if (isUnseen(this, options)) await numberDocuments(newIn(this), [this]);
   });
   schema.pre("save", async function numberNew() {
-    if (this.isNew) await numberDocuments(fields, [this]);
+    await numberDocuments(newIn(this), [this]);
   });
   numberLists(schema, fields);
   numberUpserts(schema, fields);
@@ -82,6 +82,10 @@ function translatesAliases(query) {
   const { schema, base } = query.model;
   return query.mongooseOptions().translateAliases ?? schema._userProvidedOptions?.translateAliases ?? base.get("translateAliases") ?? false;
 }
+
+/** A single subdocument, or one of a Map, is not new when it is set in a document that was stored; its field
+ * is modified then. */
+const isNewIn = (document, { field }) => document.isNew || (document.$isSubdocument === true && document.isModified(field));
 
 /** Of replaceOne() or findOneAndReplace(), which make a document without an _id: it may replace one that has
  * its ID. */

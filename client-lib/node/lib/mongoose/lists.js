@@ -8,7 +8,7 @@ const ours = new WeakMap(); // the lists that are no caller's, with the options 
 const statics = new WeakSet();
 
 const copyDocuments = (docs) => (Array.isArray(docs) ? [...docs] : [docs]);
-const copyOperation = (operation) => Object.fromEntries(Object.entries(operation ?? {}).map(([name, one]) => [name, { ...one }]));
+const copyOperation = (operation) => Object.fromEntries(Object.entries(operation ?? {}).map(([name, one]) => [name, one && { ...one }]));
 const copyOperations = (operations) => (Array.isArray(operations) ? operations.map(copyOperation) : operations);
 
 function numberLists(schema, fields) {
@@ -19,12 +19,13 @@ function numberLists(schema, fields) {
 }
 
 const isSeven = (Model) => Model.base.version.startsWith("7.");
-const ofSeven = (name) => `seqd ${name}`;
+/** Up to mongoose 8 the first argument of a hook is next(), and the promise is awaited all the same. */
+const listOf = (first, second) => (typeof first === "function" ? second : first);
+const ofStatic = (name) => `seqd ${name}`;
 
 function hook(schema, name, number) {
-  // Up to mongoose 8 the first argument is next(), and the promise is awaited all the same.
   schema.pre(name, async function numberList(first, second) {
-    const list = typeof first === "function" ? second : first;
+    const list = listOf(first, second);
     if (ours.has(list)) return number(this, list);
     if (!Array.isArray(list) && name === "bulkWrite") return undefined; // mongoose refuses it
     const isLast = statics.has(this.schema.statics[name]);
@@ -32,7 +33,7 @@ function hook(schema, name, number) {
     throw new ArgumentError(isLast ? `the static ${name} of the schema has to pass on the list that it got, which has the numbers` :
       `the schema has a static ${name} of its own: call schema.plugin() after it`);
   });
-  schema.pre(ofSeven(name), async function numberListOfSeven(next, list) { await number(this, list); });
+  schema.pre(ofStatic(name), async function numberListOfStatic(first, second) { await number(this, listOf(first, second)); });
 }
 
 function addStatic(schema, name, copy) {
@@ -41,16 +42,17 @@ function addStatic(schema, name, copy) {
   schema.statics[name] = async function withOwnList(list, options) {
     const own = copy(list);
     if (Array.isArray(own)) ours.set(own, options);
+    // A static of the schema may call the driver itself. Mongoose 7 puts the hooks around each static, which gets a
+    // callback behind its arguments.
+    if (Array.isArray(own) && (given !== undefined || isSeven(this))) await runHooks(this, ofStatic(name), own);
     if (!isSeven(this)) return (given ?? this.base.Model[name]).call(this, own, options);
-    // Mongoose 7 puts the hooks around a static, which gets a callback behind its arguments.
-    if (Array.isArray(own)) await runHooks(this, ofSeven(name), own);
     return (given ?? withoutHooks[name]).call(this, own, typeof options === "function" ? undefined : options);
   };
   statics.add(schema.statics[name]);
 }
 
 const runHooks = (Model, name, list) => new Promise((resolve, reject) => {
-  Model.hooks.execPre(name, Model, [list], (error) => { if (error) reject(error); else resolve(); });
+  Model.hooks.execPre(name, Model, [list], (error) => { if (error) reject(error); else resolve(); })?.then(resolve, reject);
 });
 
 /** The functions of mongoose 7, behind the hooks. */

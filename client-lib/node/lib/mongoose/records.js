@@ -2,7 +2,7 @@
 // Records of mongoose get their IDs: documents, plain objects, operations of bulkWrite(), and upserts.
 const { isEmpty, takeIds } = require("../numbering.js");
 const { setAt } = require("./paths.js");
-const { checkUpdate, hasValue, recordOf, removes, withInserted } = require("./upserts.js");
+const { checkUpdate, hasValue, keeps, recordOf, removes, withInserted } = require("./upserts.js");
 
 const isDocument = (record) => typeof record.$set === "function" && typeof record.get === "function";
 const wantsBigint = (schema, field) => ({ bigint: schema.path(field.field)?.instance === "BigInt" });
@@ -43,11 +43,15 @@ async function numberItems(fields, Model, list, { isLean = false, isBulk = false
   const plain = []; // { place, copy }
   const upserts = [];
   list.forEach((item, place) => {
-    const record = isBulk ? item?.insertOne?.document : item;
-    if (record !== null && typeof record === "object") {
-      if (isDocument(record)) documents.push(record);
-      else plain.push({ place, copy: { ...record } });
-    } else if (isBulk) upserts.push(numberOperation(fields, Model, list, place));
+    if (isBulk && !item?.insertOne) {
+      upserts.push(numberOperation(fields, Model, list, place));
+      return;
+    }
+    const given = isBulk ? item.insertOne.document : item;
+    const record = isLean ? given : given ?? {}; // mongoose makes a document of nothing
+    if (record === null || typeof record !== "object") return;
+    if (isDocument(record)) documents.push(record);
+    else plain.push({ place, copy: { ...record } });
   });
   await Promise.all([...upserts, numberDocuments(fields, documents), ...fields.map(async (field) => {
     const names = isLean ? [field.field] : namesOf(Model.schema, field);
@@ -81,7 +85,9 @@ async function numberUpdate(fields, Model, given) {
   const { schema } = Model;
   const record = recordOf(given);
   const namesIn = (field) => (given.isReplacement || given.isTranslated ? namesOf(schema, field) : [field.field]);
-  const empty = fields.filter((field) => !hasValue(record, namesIn(field)));
+  const isImmutable = ({ field }) => Boolean(schema.path(field)?.options.immutable);
+  const empty = fields.filter((field) =>
+    !hasValue(isImmutable(field) ? recordOf(given, keeps(namesIn(field))) : record, namesIn(field)));
   for (const field of empty) for (const name of namesIn(field)) checkUpdate(given, name);
   if (!given.isUpsert) return given.update;
   const ids = await Promise.all(empty.map(async (field) => {

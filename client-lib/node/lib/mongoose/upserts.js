@@ -28,14 +28,18 @@ function changesOf(update) {
 /** The operators that give a document that is inserted a value; others change only one that is there. */
 const GIVING = ["$set", "$setOnInsert", "$inc", "$mul", "$min", "$max", "$bit", "$push", "$addToSet"];
 
-/** The document that the upsert would insert, as far as the update says; a replacement is the document. */
-function recordOf({ filter, update, isReplacement }) {
+const gives = (operator) => GIVING.includes(operator);
+/** Whether mongoose leaves a change of the immutable path in an upsert. */
+const keeps = (names) => (operator, path) => operator === "$setOnInsert" || (operator === "$set" && names.includes(path));
+
+/** The document that the upsert would insert, as far as the changes that count say; a replacement is the document. */
+function recordOf({ filter, update, isReplacement }, counts = gives) {
   const record = equalities(isReplacement ? { _id: filter?._id } : filter);
   if (record._id === undefined) delete record._id;
   if (isReplacement) return Object.assign(record, typeof update.toObject === "function" ? update.toObject({ getters: false }) : update);
   if (Array.isArray(update)) return record;
   for (const [operator, path, value] of changesOf(update))
-    if (GIVING.includes(operator)) setAt(record, path, value);
+    if (counts(operator, path)) setAt(record, path, value);
   return record;
 }
 
@@ -73,4 +77,4 @@ function withInserted(update, path, value) {
 /** Whether the record has a value at one of the names of a path. */
 const hasValue = (record, names) => names.some((name) => !isEmpty(getAt(record, name)));
 
-module.exports = { checkUpdate, hasValue, recordOf, removes, withInserted };
+module.exports = { checkUpdate, hasValue, keeps, recordOf, removes, withInserted };

@@ -21,6 +21,21 @@ const parts = {
     schema.add({ parts: [part] });
   },
 };
+/** Parts that are alone at their path. */
+const singles = {
+  isPlain: true,
+  prepare: (schema, { Schema, use }) => {
+    const part = new Schema({ size: Number });
+    use(part);
+    schema.add({ one: part, named: { type: Map, of: part }, list: [new Schema({ one: part })], outer: new Schema({ one: part }) });
+  },
+};
+const setSingles = (document, value) => {
+  document.one = value;
+  document.named.set("a", value);
+  document.list[0].one = value;
+};
+const singlesOf = (document) => [document.one, document.named.get("a"), document.list[0].one];
 const upsert = { upsert: true };
 const withoutHooks = { middleware: { pre: false } };
 const upsertOne = { filter: { tenant: "x" }, update: { $set: { size: 1 } }, upsert: true };
@@ -41,6 +56,14 @@ module.exports = {
   "insertMany-again": { run: async ({ Model }) => { await Model.insertMany(two); await Model.insertMany(two); assert.equal(two[0].number, undefined); } },
   "bulkWrite-insertOne": { run: ({ Model }) => Model.bulkWrite([insertOne, insertOne]) },
   "bulkWrite-without-validation": { run: ({ Model }) => Model.bulkWrite([insertOne], { skipValidation: true }) },
+  "absent": { run: async ({ Model }) => {
+    for (const list of [[null], [undefined, {}], null, undefined]) await Model.insertMany(list);
+    await Model.insertMany([null, {}], { ordered: false });
+    await Model.bulkWrite([{ insertOne: {} }, { insertOne: { document: null } }, { insertOne: { document: undefined } }]);
+    await Model.bulkWrite([{ insertOne: {} }], { skipValidation: true });
+    await Model.create(null);
+    await Model.create([null, {}]);
+  } },
   "bulkWrite-updateOne": { run: ({ Model }) => Model.bulkWrite([{ updateOne: upsertOne }, { updateOne: upsertOne }]) },
   "bulkWrite-updateMany": { run: ({ Model }) => Model.bulkWrite([{ updateMany: upsertOne }]) },
   "bulkWrite-replaceOne": { run: ({ Model }) => Model.bulkWrite([{ replaceOne: { filter: { tenant: "x" }, replacement: { tenant: "x" }, ...upsert } }]) },
@@ -130,6 +153,29 @@ module.exports = {
   "required": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany(two); }, paths: { tenant: String, number: { type: Number, required: true } } },
   "immutable": { run: async ({ Model }) => { await Model.create({}); await Model.updateOne({ tenant: "x" }, { size: 1 }, upsert); },
     paths: { tenant: String, size: Number, number: { type: Number, immutable: true } } },
+  "immutable-given": { run: async ({ Model, client, sequence }) => {
+    await Model.updateOne({ tenant: "a" }, { $set: { number: 70 } }, upsert);
+    await Model.updateOne({ tenant: "b" }, { number: 71 }, upsert);
+    await Model.updateOne({ tenant: "c" }, { $setOnInsert: { number: 72 }, $inc: { size: 1 } }, upsert);
+    await Model.updateOne({ number: 73 }, { $inc: { size: 1 } }, upsert);
+    await Model.bulkWrite([{ updateOne: { filter: { tenant: "e" }, update: { $set: { number: 74 } }, ...upsert } }]);
+    await Model.replaceOne({ tenant: "f" }, { number: 75 }, upsert);
+    assert.deepEqual((await Model.find().sort({ number: 1 })).map(({ number }) => number), [70, 71, 72, 73, 74, 75]);
+    assert.equal((await client.peek(sequence)).last, null);
+  }, paths: { tenant: String, size: Number, number: { type: Number, immutable: true } } },
+  "immutable-changed": { run: async ({ Model }) => {
+    const errors = [];
+    for (const update of [{ $max: { number: 7 } }, { $inc: { number: 7 } }, { $min: { number: 7 } }, { $mul: { number: 7 } }]) {
+      await Model.updateOne({ tenant: "x" }, update, upsert).catch((error) => errors.push(error));
+      await Model.findOneAndUpdate({ tenant: "x" }, update, upsert).catch((error) => errors.push(error));
+      await Model.bulkWrite([{ updateOne: { filter: { tenant: "x" }, update, ...upsert } }]).catch((error) => errors.push(error));
+    }
+    assert.equal(await Model.countDocuments(), 0);
+    assert.equal(errors.length, 12);
+    throw errors[0];
+  }, paths: { tenant: String, number: { type: Number, immutable: () => true } } },
+  "immutable-whole": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, { $set: { inner: { other: 1, number: 7 } } }, upsert), field: "inner.number",
+    paths: { tenant: String, inner: { number: { type: Number, immutable: true }, other: Number } } },
   "hooks": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany([{}]); }, isLate: true, sequence: ({ tenant }) => `hooks.${tenant}`,
     prepare: (schema) => {
       schema.pre("save", async function tell() { this.tenant = "x"; });
@@ -149,6 +195,16 @@ module.exports = {
   }), isLate: true,
     prepare: (schema) => {
       schema.statics.insertMany = function own(docs, ...others) { return this.base.Model.insertMany.call(this, docs.map((one) => ({ ...one, size: 1 })), ...others); };
+    } },
+  "own-static-driver": { run: async ({ Model }) => {
+    await Model.insertMany(two);
+    await Model.insertMany({ tenant: "x" });
+    await Model.bulkWrite([insertOne, { updateOne: upsertOne }]);
+    assert.equal(two[0].number, undefined);
+  }, isLate: true,
+    prepare: (schema) => {
+      schema.statics.insertMany = function own(docs) { return this.collection.insertMany(docs); };
+      schema.statics.bulkWrite = function own(operations) { return this.collection.bulkWrite(operations); };
     } },
   "scope-missing": { run: ({ Model }) => Model.create({}), sequence: ({ tenant }) => `tickets.${tenant}` },
   "without-hooks": { run: ({ Model }) => new Model({}).save(withoutHooks) },
@@ -209,6 +265,47 @@ module.exports = {
   "part-push": { ...parts, run: async ({ Model }) => {
     const { _id } = await Model.create({});
     await Model.updateOne({ _id }, { $push: { parts: { size: 1 } } });
+    await Model.updateOne({ _id }, { $set: { "parts.1": { size: 1 } } });
+  } },
+  "part-single": { ...singles, run: async ({ Model }) => {
+    const one = await Model.create({ one: {}, named: { a: {} }, list: [{ one: {} }] });
+    one.list.push({ one: { size: 1 } });
+    await one.save();
+    const { insertedId } = await Model.collection.insertOne({ named: {}, list: [{}] });
+    const other = await Model.findById(insertedId);
+    setSingles(other, { size: 1 });
+    await Model.bulkSave([other]);
+    const { insertedId: third } = await Model.collection.insertOne({ tenant: "x" });
+    const last = await Model.findById(third);
+    last.set("one.size", 1);
+    last.named = { a: { size: 1 } };
+    last.list = [{ one: { size: 1 } }];
+    await last.save();
+  } },
+  "part-replaced": { ...singles, run: async ({ Model, client, sequence }) => {
+    await Model.create({ one: {}, named: { a: {} }, list: [{ one: {} }] });
+    const one = await Model.findOne();
+    setSingles(one, { size: 1 });
+    await one.save();
+    for (const part of singlesOf(one)) part.number = undefined;
+    await one.save();
+    assert.equal((await client.peek(sequence)).last, 9);
+  } },
+  "part-old": { ...singles, run: async ({ Model }) => {
+    await Model.collection.insertOne({ one: { size: 1 }, named: { a: { size: 1 } }, list: [{ one: { size: 1 } }], outer: {} });
+    const one = await Model.findOne();
+    for (const part of singlesOf(one)) part.size = 2;
+    one.set("outer.one.size", 2);
+    await one.save();
+  } },
+  "part-hook": { ...parts, run: async ({ Model }) => {
+    await Model.create({ tenant: "x" });
+    const one = await Model.findOne();
+    one.tenant = "y";
+    await one.save();
+  }, prepare: (schema, world) => {
+    parts.prepare(schema, world);
+    schema.pre("save", async function add() { this.parts.push({ size: 1 }); });
   } },
   // The server of the tests is older than this command: what is sent to it tells as much.
   "connection-bulkWrite": { isSent: true, exists: ({ connection }) => connection.bulkWrite !== undefined, run: async ({ Model, connection }) => {

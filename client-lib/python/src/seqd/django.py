@@ -16,17 +16,17 @@ from __future__ import annotations
 
 import atexit
 import sys
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, TypeVar
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, TypeVar
 
 from django.apps import apps
 from django.conf import settings
 from django.core import checks
-from django.db import models, router
+from django.db import DatabaseError, models, transaction
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.utils.deconstruct import deconstructible
 
 from .client import Client, default_client
-from .errors import ArgumentError
+from .errors import ArgumentError, TooLarge
 
 T = TypeVar("T")
 _by_socket: Dict[str, Client] = {}
@@ -46,47 +46,75 @@ def client() -> Client:
 
 
 def numbered(instances: Iterable[T]) -> List[T]:
-    """The instances as a list, each with its numbers, which are taken in one go: bulk_create(numbered(orders)). Without it
-    bulk_create() takes them one after the other."""
+    """The instances as a list, each with its numbers, which are taken in one go."""
     found = list(instances)
-    wanted = [(instance, field) for instance in found for field in instance._meta.concrete_fields  # type: ignore[attr-defined]
-              if isinstance(field, _Taking) and getattr(instance, field.attname) in (None, "")]
-    pipeline = client().pipeline()
-    for _, field in wanted:
-        getattr(pipeline, field.method)(field.sequence)
-    for (instance, field), value in zip(wanted, pipeline.execute()):
-        setattr(instance, field.attname, value)
+    empty: Dict[_Taking, List[T]] = {}
+    for instance in found:
+        for field in instance._meta.concrete_fields:  # type: ignore[attr-defined]
+            if isinstance(field, _Taking) and getattr(instance, field.attname) in (None, ""):
+                empty.setdefault(field, []).append(instance)
+    for field, those in empty.items():
+        for instance, value in zip(those, _take_many(field, len(those))):
+            setattr(instance, field.attname, value)
     return found
 
 
+def _take_many(field: _Taking, count: int) -> List[Any]:
+    if field.method == "next_text":
+        pipeline = client().pipeline()
+        for _ in range(count):
+            pipeline.next_text(field.sequence)
+        return pipeline.execute()
+    ids: List[int] = []
+    size = count
+    while len(ids) < count:
+        try:
+            ids += client().next_many(field.sequence, min(size, count - len(ids)))
+        except TooLarge:  # for the limit max_count of the daemon
+            if size == 1:
+                raise
+            size = (size + 1) // 2
+    return ids
+
+
 # --- rows that are there already
-_ASKS_FOR_DEFAULT = BaseDatabaseSchemaEditor._effective_default.__code__
-_ASKS_FOR_VALUE = BaseDatabaseSchemaEditor.effective_default.__code__
+def _locals_of(function: Any) -> Optional[Mapping[str, Any]]:
+    """The local variables of a function of Django that is being carried out, or None. Functions of fields and of the program
+    may be between."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code is not function.__code__:
+        frame = frame.f_back
+    return None if frame is None else frame.f_locals
 
 
-def _check_rows(field: Any, sequence: str, connection: Any) -> None:
+def _asking_migration() -> Optional[Mapping[str, Any]]:
+    """Those of a migration that asks for a default, which would be that of all rows."""
+    return _locals_of(BaseDatabaseSchemaEditor.effective_default)
+
+
+def _exist(rows: Any) -> bool:
+    with transaction.atomic(rows.db):
+        return bool(rows.exists())
+
+
+def _check_rows(field: Any, sequence: str, connection: Any, migration: Optional[Mapping[str, Any]]) -> None:
     """Raises ArgumentError if a migration is about to give rows that are there one value for all of them. In an empty table,
     and in one whose rows have their numbers, it may go on."""
     meta = field.model._meta
-    if meta.db_table not in connection.introspection.table_names():
-        return
-    with connection.cursor() as cursor:
-        columns = [column.name for column in connection.introspection.get_table_description(cursor, meta.db_table)]
-    rows = field.model._base_manager.using(connection.alias).order_by()
-    if field.column in columns:
-        empty = models.Q(**{f"{field.name}__isnull": True})
-        rows = rows.filter(empty | models.Q(**{field.name: ""}) if field.empty_strings_allowed else empty)
-    if rows.values(meta.pk.name).exists():
+    rows = field.model._base_manager.using(connection.alias).order_by().values(meta.pk.name)
+    empty = models.Q(**{f"{field.name}__isnull": True})
+    try:
+        are_there = _exist(rows.filter(empty | models.Q(**{field.name: ""}) if field.empty_strings_allowed else empty))
+    except DatabaseError:  # there is no such column yet
+        try:
+            are_there = _exist(rows)
+        except DatabaseError:
+            if migration is None or not migration["self"].collect_sql:
+                raise
+            return  # sqlmigrate, before the table is there
+    if are_there:
         raise ArgumentError(f"{meta.label}.{field.name}: the rows that are there would all get the same value. Add the field with "
                             f'null=True, give each row a number of "{sequence}" (RunPython), and then alter it to null=False')
-
-
-def _asking_migration() -> Any:
-    """The frame of a migration that asks for a default, which would be that of all rows; or None."""
-    frame: Any = sys._getframe(2)
-    while frame is not None and frame.f_code is not _ASKS_FOR_DEFAULT:  # functions of fields and of the program are between
-        frame = frame.f_back
-    return frame
 
 
 class _Next:
@@ -101,9 +129,9 @@ class _Next:
         migration = _asking_migration()
         if migration is None:
             return getattr(client(), self.method)(self.sequence)
-        field = migration.f_locals["field"]
+        field = migration["field"]
         if not field.null:
-            _check_rows(field, self.sequence, migration.f_back.f_locals["self"].connection)
+            _check_rows(field, self.sequence, migration["self"].connection, migration)
         return None
 
 
@@ -120,6 +148,7 @@ class NextText(_Next):
     method = "next_text"
 
 
+_DEFAULT = {"msg": "a row without a number would get the default= instead of one", "hint": "Leave default= out.", "id": "seqd.E001"}
 _COPIES = {"msg": "the field has no unique=True, so a copy of an instance keeps its number",
            "hint": "Set unique=True, or empty the field of a copy.", "id": "seqd.W001"}
 
@@ -142,6 +171,7 @@ class _Taking:
     """What both fields share. `sequence`: the name of the sequence."""
 
     attname: str
+    default: Any
     model: Any
     null: bool
     unique: bool
@@ -153,6 +183,8 @@ class _Taking:
         kwargs.setdefault("blank", True)
         if kwargs.get("primary_key"):
             kwargs.setdefault("default", _at_save)
+        if "db_default" in kwargs:
+            raise ArgumentError(f'db_default= would be one value for all rows: leave it out, and each row has a number of "{sequence}"')
         super().__init__(*args, **kwargs)
 
     def deconstruct(self) -> Tuple[Optional[str], str, Any, Dict[str, Any]]:
@@ -165,15 +197,18 @@ class _Taking:
 
     def check(self, **kwargs: Any) -> List[Any]:
         found: List[Any] = super().check(**kwargs)  # type: ignore[misc]
+        if self.default not in (models.NOT_PROVIDED, _at_save):
+            found.append(checks.Error(obj=self, **_DEFAULT))
         if not self.unique:
             found.append(checks.Warning(obj=self, **_COPIES))
         return found
 
-    def take(self) -> Any:
-        return getattr(client(), self.method)(self.sequence)
-
     def get_pk_value_on_save(self, instance: Any) -> Any:
-        return self.take()
+        bulk = _locals_of(models.QuerySet.bulk_create)  # which asks for one instance after the other
+        if bulk is not None:
+            numbered(bulk["objs"])
+        value = getattr(instance, self.attname)
+        return getattr(client(), self.method)(self.sequence) if value in (None, "") else value
 
     def pre_save(self, instance: Any, add: bool) -> Any:
         value = getattr(instance, self.attname)
@@ -181,7 +216,7 @@ class _Taking:
         if value in (None, "") and (add or instance._state.adding or not self.null):
             if not add and instance._state.adding:
                 self._check_parent(instance)
-            value = self.take()
+            value = self.get_pk_value_on_save(instance)
             setattr(instance, self.attname, value)
         return value
 
@@ -190,22 +225,23 @@ class _Taking:
         meta = self.model._meta
         if type(instance)._meta.concrete_model is self.model:
             return
-        rows = self.model._base_manager.using(router.db_for_write(self.model, instance=instance))
+        save = _locals_of(models.Model.save_base)
+        rows = self.model._base_manager.using(save["using"] if save else None)
         if rows.filter(pk=getattr(instance, meta.pk.attname)).exists():
             raise ArgumentError(f"{meta.label}.{self.attname} would be another one than that of the row, of which the instance is a new "
                                 "child: give it the values of its parent first")
 
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:
-        if hasattr(value, "as_sql") or value not in (None, "") or (value is None and self.null):
-            if value is not None and sys._getframe(1).f_code is _ASKS_FOR_VALUE:
-                _check_rows(self, self.sequence, connection)
+        is_given = hasattr(value, "as_sql") or value not in (None, "") or (value is None and self.null)
+        migration = _asking_migration()
+        if is_given and (migration is None or value is None):
             return super().get_db_prep_save(value, connection)  # type: ignore[misc]
         # Not of pre_save(): of a migration, of loaddata, or of an UPDATE of many rows.
-        if self.model.__module__ != "__fake__":
+        if not is_given and self.model.__module__ != "__fake__":
             raise ArgumentError(f"{self.model._meta.label}.{self.attname} has no number, and only save() and bulk_create() take one: "
                                 f'give it a value, as of client().{self.method}("{self.sequence}")')
-        _check_rows(self, self.sequence, connection)
-        return None
+        _check_rows(self, self.sequence, connection, migration)
+        return super().get_db_prep_save(value, connection) if is_given else None  # type: ignore[misc]
 
 
 class IdField(_Taking, models.BigIntegerField):  # type: ignore[misc]

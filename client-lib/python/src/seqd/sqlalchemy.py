@@ -73,7 +73,10 @@ def _check_one_row(context: Any, name: str) -> None:
     if getattr(context, "isupdate", False):
         raise ArgumentError(f'"{name}" is a number for new rows (default=), not for onupdate=: one UPDATE can change many rows, and all '
                             "would get the same number")
-    statement = getattr(getattr(context, "compiled", None), "statement", None)
+    compiled = getattr(context, "compiled", None)
+    if any(_writes(cte) for cte in getattr(compiled, "ctes", None) or ()):  # the default is inside another function
+        raise _in_cte(name)
+    statement = getattr(compiled, "statement", None)
     if isinstance(statement, Insert) and statement.select is not None:
         raise ArgumentError(f'insert().from_select() calls a default once, so all rows would get the same number of "{name}": select the '
                             "rows and insert them as a list, or name the column in from_select() with a value for each row")
@@ -85,11 +88,19 @@ def _check_cte(cte: Any, compiler: Any, **options: Any) -> Any:
     default once for all rows there, and forgets those of the statement around it."""
     around = _needed(compiler)
     text = compiler.visit_cte(cte, **options)
-    names = around + _needed(compiler) if isinstance(cte.element, (Insert, Update)) else []
+    names = around + _needed(compiler) if _writes(cte) else []
     if names:
-        raise ArgumentError(f'an INSERT or UPDATE in a CTE cannot have a number of "{names[0]}" for each row, nor can the statement around '
-                            "it: execute the two one after the other, or give the column a value")
+        raise _in_cte(names[0])
     return text
+
+
+def _writes(cte: Any) -> bool:
+    return isinstance(cte.element, (Insert, Update))
+
+
+def _in_cte(name: str) -> ArgumentError:
+    return ArgumentError(f'an INSERT or UPDATE in a CTE cannot have a number of "{name}" for each row, nor can the statement around it: '
+                         "execute the two one after the other, or give the column a value")
 
 
 def _needed(compiler: Any) -> List[str]:

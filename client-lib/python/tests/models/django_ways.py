@@ -14,7 +14,7 @@ from outcomes import NONE, collector, observe
 import seqd
 
 settings.configure(
-    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}, SEQD_SOCKET=os.environ["SEQD_SOCKET"], USE_TZ=True,
+    DATABASES={name: {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"} for name in ("default", "other")}, SEQD_SOCKET=os.environ["SEQD_SOCKET"], USE_TZ=True,
     SECRET_KEY="of a test", ROOT_URLCONF="urls", DEFAULT_AUTO_FIELD="django.db.models.BigAutoField", INSTALLED_APPS=[
         "django.contrib.admin", "django.contrib.auth", "django.contrib.contenttypes", "django.contrib.messages", "django.contrib.sessions",
         "shop"])
@@ -26,7 +26,7 @@ django.setup()
 # pylint: disable=wrong-import-position
 from django.contrib import admin  # noqa: E402
 from django.core.management import call_command  # noqa: E402
-from django.db import DatabaseError, connection, migrations, models, transaction  # noqa: E402
+from django.db import DatabaseError, connection, connections, migrations, models, transaction  # noqa: E402
 from django.db.migrations.state import ProjectState  # noqa: E402
 from django.test import RequestFactory  # noqa: E402
 
@@ -310,6 +310,18 @@ def copy_plain():
     return "the original's number"
 
 
+@way("a default of one's own: IdField(default=7)")
+def own_default():
+    class Defaulted(models.Model):
+        number = IdField("numbers", default=7)
+
+        class Meta:
+            app_label = "elsewhere"
+
+    assert "seqd.E001" in {error.id for error in Defaulted.check()} and "seqd.E001" not in {error.id for error in Order.check()}
+    return "the default"
+
+
 @way("a proxy")
 def proxy():
     OrderProxy.objects.create()
@@ -344,6 +356,30 @@ def child_over_parent():
     finally:
         assert columns(Folder, "number", "name") == [[parent.number], ["a"]]
     return columns(Folder, "number")
+
+
+@way("the same in another database than the router's")
+def child_in_other():
+    with transaction.atomic(using="other"):
+        parent = Folder(name="a")
+        parent.save(using="other")
+        try:
+            with transaction.atomic(using="other"):
+                SharedFolder(folder_ptr_id=parent.pk).save(using="other")
+        finally:
+            assert list(Folder.objects.using("other").values_list("number", "name")) == [(parent.number, "a")]
+            transaction.set_rollback(True, using="other")
+    return columns(Folder, "number")
+
+
+@way("a child in a database that lacks its parent, which another database has")
+def child_of_other():
+    parent = Folder.objects.create(name="a")
+    with transaction.atomic(using="other"):
+        SharedFolder(folder_ptr_id=parent.pk).save(using="other")
+        found = list(Folder.objects.using("other").values_list("number", flat=True))
+        transaction.set_rollback(True, using="other")
+    return [found + columns(Folder, "number")[0]]
 
 
 @way("the same with the parent's number")
@@ -537,6 +573,50 @@ def constant_default():
     return columns(migrate(3, migrations.AddField("moved", "number", FIELDS["IdField"](null=True, default=1))), "number")
 
 
+@outside("the same where the database spells the table's name otherwise")
+def one_off_case():
+    spell = migrations.RunSQL(["ALTER TABLE shop_moved RENAME TO shop_other", 'ALTER TABLE shop_other RENAME TO "Shop_Moved"'])
+    return columns(migrate(3, spell, migrations.AddField("moved", "number", FIELDS["IdField"](default=1), preserve_default=False)), "number")
+
+
+class Sub(IdField):
+    """Its method is between the migration and that of IdField."""
+
+    def get_db_prep_save(self, value, connection):  # pylint: disable=redefined-outer-name
+        return super().get_db_prep_save(value, connection)
+
+
+@outside("the same with a field of one's own that is an IdField")
+def one_off_sub():
+    return columns(migrate(3, migrations.AddField("moved", "number", Sub("numbers", default=1), preserve_default=False)), "number")
+
+
+if django.VERSION >= (5, 0):
+    @outside("AddField with db_default=: IdField")
+    def database_default():
+        return columns(migrate(3, migrations.AddField("moved", "number", FIELDS["IdField"](db_default=7))), "number")
+
+    @outside("AddField with db_default=: default=NextId()")
+    def database_default_next():
+        assert columns(migrate(3, migrations.AddField("moved", "number", FIELDS["default=NextId()"](db_default=7))), "number") == [[7, 7, 7]]
+        return "the default"
+
+
+@outside("sqlmigrate of AddField before the table is there")
+def printed():
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS shop_moved")
+    state = ProjectState()
+    migrations.CreateModel("Moved", [("id", models.BigAutoField(primary_key=True))]).state_forwards("shop", state)
+    for number, field in enumerate((FIELDS["IdField"](default=1), FIELDS["default=NextId()"]())):
+        operation, after = migrations.AddField("moved", f"number{number}", field), state.clone()
+        operation.state_forwards("shop", after)
+        with connection.schema_editor(collect_sql=True) as editor:
+            operation.database_forwards("shop", editor, state, after)
+        assert editor.collected_sql
+    return "the statements"
+
+
 @outside("AddField to a table without rows, with makemigrations' one-off default")
 def one_off_empty():
     model = migrate(0, migrations.AddField("moved", "number", FIELDS["IdField"](default=1), preserve_default=False))
@@ -563,8 +643,9 @@ for kind, maker in FIELDS.items():
 
 
 if __name__ == "__main__":
-    atexit.register(connection.close)
-    with connection.schema_editor() as schema:
-        for one_model in MODELS:
-            schema.create_model(one_model)
+    for one_connection in connections.all():
+        atexit.register(one_connection.close)
+        with one_connection.schema_editor() as schema:
+            for one_model in MODELS:
+                schema.create_model(one_model)
     observe(WAYS, [(DatabaseError, "the database")], django.__version__)

@@ -4,11 +4,12 @@ import asyncio
 import os
 
 import sqlalchemy
-from outcomes import collector, observe
+from outcomes import NONE, collector, observe
 from sqlalchemy import BigInteger, Column, Integer, String, Table, create_engine, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, declarative_base, make_transient
 
+import seqd
 from seqd import aio
 from seqd.sqlalchemy import next_id, next_text
 
@@ -37,6 +38,15 @@ class Visit(Base):
     __tablename__ = "visits"
     id = Column(Integer, primary_key=True)
     number = Column(BigInteger, onupdate=next_id("visits"))
+
+
+class Wrapped(Base):
+    """Its default is inside a function of the program."""
+
+    __tablename__ = "wrapped"
+    id = Column(Integer, primary_key=True)
+    number = Column(BigInteger, default=lambda context: next_id("wrapped")(context))  # pylint: disable=unnecessary-lambda
+    note = Column(String(40))
 
 
 Plain = Table("plain", Base.metadata, Column("id", Integer, primary_key=True), Column("note", String(40)))
@@ -212,6 +222,33 @@ def cte_update():
 def cte_on_update():
     visits = Visit.__table__
     return for_postgresql(select(update(visits).values(id=visits.c.id + 10).returning(visits.c.id).cte("changed").c.id))
+
+
+@way("a function that calls next_id(), insert(), [rows]")
+def wrapped():
+    return in_connection(lambda connection: connection.execute(insert(Wrapped.__table__), notes()), Wrapped.number)
+
+
+@way("a function that calls next_id(), in a CTE")
+def cte_wrapped():
+    errors = []
+    for statement in (delete(Order.__table__).add_cte(insert(Wrapped.__table__).from_select(["note"], select(Order.note)).cte("moved")),
+                      insert(Plain).values(note="x").add_cte(insert(Wrapped.__table__).values(note="x").cte("made"))):
+        try:
+            in_connection(lambda connection: connection.execute(statement), Wrapped.number)  # pylint: disable=cell-var-from-loop
+        except seqd.ArgumentError as error:
+            errors.append(error)
+    assert len(errors) == 2, errors
+    raise errors[0]
+
+
+@way("a function that calls next_id(), insert() around a CTE")
+def cte_around_wrapped():
+    statement = insert(Wrapped.__table__).values(note="x").add_cte(insert(Plain).values(note="y").cte("made"))
+    with engine().connect() as connection:
+        compiled = statement.compile(connection)
+        assert connection.dialect.name == "sqlite" and not compiled.insert_prefetch, "SQLAlchemy does not forget it"
+    return NONE
 
 
 @way("insert().on_conflict_do_nothing(), [rows]")
