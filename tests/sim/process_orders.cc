@@ -39,8 +39,10 @@ void Process::drain(const char* sequence) {
   const SequenceId left_over = find_left_over(sequence);
   const SequenceId id = left_over != 0 ? left_over : table_->find(sequence);
   if (!turn_->serving() || id == 0) return;
-  // What becomes of a return that is given up is known to the former database only.
-  if (place_.elsewhere && table_->at(id).draining().returning() > 0) return;
+  // What becomes of a return that is given up is known to the former counter only.
+  const Sequence& drained = table_->at(id);
+  const bool gives_up = place_.elsewhere || !drained.is_configured();
+  if (gives_up && drained.draining().returning() > 0) return;
   const std::int64_t timeout_ms = stage_.random.between(0, 6'000);
   excuses_.wait_until(stage_.time.monotonic_ms() + timeout_ms + Excuses::kSoonMs);
   const Status begun = table_->drain(id, timeout_ms, [this](const DrainReport& report) {
