@@ -108,7 +108,7 @@ test("the low-level client, and a text", async () => {
   own.destroy();
 });
 
-test("a command that is sent again takes another number if its item holds a function, of which nobody can tell whether it was changed", async () => {
+test("a command whose item holds a function takes another number when it is sent again", async () => {
   const { table, documents, own, read } = await setUp();
   const command = new PutCommand({ TableName: table, Item: { id: "a", total() { return 0; } } });
   const numbers = [];

@@ -52,7 +52,7 @@ Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done 
     return give_up(context_, sequence, "their sequence is not configured any more",
                    std::move(done));
   };
-  // Nothing is left to compare, or nobody to compare it with.
+  // There is nothing to compare, or no store to compare it with.
   if (leaves && (sequence.holds_nothing() || scope.store() == nullptr)) return leave();
   const Status claimed = scope.check_claimed();
   // Right after a start the store has not answered yet: a drain waits for that.

@@ -46,7 +46,7 @@ struct Moves {
 
   const StateImage& image;
   LeasedBelow leased;  // of all in the image, once one moves: in nearly every start none does
-  LeasedBelow moved;   // of those that move
+  LeasedBelow moved;   // of the sequences that move
 };
 
 // Available, out, being leased or returned.
