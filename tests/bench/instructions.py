@@ -4,8 +4,9 @@
 Two runs that differ only in the number of requests; the difference is what the additional requests cost, without start and
 stop. Of the daemon the goals are about the loop's thread; the workers (store and disk) are shown beside it. Of libseqd all of a
 program is counted (tests/bench/peers/libseqd.cc). A case has a gate, too: what it takes now and some room for other compilers and
-CPUs. Above it, this ends with 1: the request became slower, or the gate is to be raised with a reason. A case without a gate is
-not the same in each run: with many sequences each of them leases, flushes and rests at times of its own.
+CPUs. What is above it is counted again, as other programs only add to a count: they let fewer requests meet in a turn. Above it
+each time, this ends with 1: the request became slower, or the gate is to be raised with a reason. A case without a gate is not the
+same in each run: with many sequences each of them leases, flushes and rests at times of its own.
 """
 
 import contextlib
@@ -25,6 +26,7 @@ import harness
 
 OUTPUT = harness.PROJECT / "build" / "bench"
 FEW, MORE = 20_000, 60_000
+ATTEMPTS = 3
 WARM = 20_000  # before them, so that few requests wait for leases and reservations, which depends on the disk
 
 
@@ -109,11 +111,18 @@ def of_library(case: Case, requests: int) -> tuple:
         return (counted(directory / "out"),)
 
 
-def judge(case: Case, count: Callable[[Case, int], tuple]) -> bool:
-    """Prints a line. Whether it is above its gate."""
+def per_request(case: Case, count: Callable[[Case, int], tuple]) -> list:
     few, more = count(case, case.few), count(case, case.more)
-    taken, *everything = ((much - little) / (case.more - case.few) for much, little in zip(more, few))
-    above = case.gate is not None and taken > case.gate
+    return [(much - little) / (case.more - case.few) for much, little in zip(more, few)]
+
+
+def judge(case: Case, count: Callable[[Case, int], tuple]) -> bool:
+    """Prints a line. Whether it is above its gate each time."""
+    for _ in range(ATTEMPTS):
+        taken, *everything = per_request(case, count)
+        above = case.gate is not None and taken > case.gate
+        if not above:
+            break
     word = "" if case.goal is None else "reached" if taken <= case.goal else "MISSED"
     print(f"{word:8} {case.title}: {taken:.0f} instructions a request" + (f" on the loop ({everything[0]:.0f} with the workers)" if everything else "")
           + (f", goal {case.goal}" if case.goal else "") + (f", gate {case.gate}" if case.gate else "") + (": ABOVE THE GATE" if above else ""),
