@@ -91,7 +91,8 @@ class CoreWorld {
     start();
   }
 
-  // One turn of the loop: decide, write, send. Then the invariants are checked.
+  // One turn of the loop: decide, write, send. Then the invariants are checked; of many sequences,
+  // which takes as long as there are of them, after some turns only.
   void turn();
   void flush() { log.flush(*table); }
   // Turns, flushes and answers of the store until nothing moves.
@@ -121,6 +122,10 @@ class CoreWorld {
   HistorySink* history = nullptr;
   Status status;  // of the last next() or range()
   std::unique_ptr<SequenceTable> table;
+
+ private:
+  static constexpr std::size_t kChecked = 100;  // sequences, a turn
+  std::size_t turns_ = 0;
 };
 
 // What each request of a client was issued, however its entries are merged.

@@ -81,7 +81,7 @@ struct Lost {
 };
 
 TEST_CASE("RemaindersThatWereLostAreWrittenOffBeforeTheNewInstance", "[full_log]") {
-  Lost lost(2'500);
+  Lost lost(1'200);
   CoreWorld& world = lost.daemon.world;
   std::int64_t most = 0;
   for (int rounds = 0; rounds < 100 && lost.is_former(); ++rounds) {
