@@ -19,6 +19,7 @@ constexpr int kRounds = 16;
 constexpr std::int64_t kStamps = 32;
 constexpr std::int64_t kLeastStampMs = 60'000;
 constexpr std::int64_t kCallersAtOnce = 20'000;
+constexpr std::int64_t kAnyAge = std::numeric_limits<std::int64_t>::max();
 
 // One table of rows that age, and where its sums go.
 struct Aging {
@@ -142,6 +143,20 @@ class Pruning {
     return rows;
   }
 
+  // Drops some of the oldest leases where there are more of them than spans, else some spans; 0:
+  // there is neither.
+  Result<std::int64_t> drop_spans_or_leases() {
+    if (Status status = shares_.count(database_); !status.ok()) return status;
+    const Result<std::int64_t> leases =
+        number("SELECT coalesce(max(id) - min(id) + 1, 0 * ?1) FROM lease", 0);
+    if (!leases.ok()) return leases.status();
+    if (*leases <= shares_.spans()) {
+      const Result<std::int64_t> spans = drop_of_most();
+      if (!spans.ok() || *spans > 0) return spans;
+    }
+    return drop(kLeases, kAnyAge);
+  }
+
   // What an administrator passed over is kept as long as leases are.
   Status drop_advances(std::int64_t before_ms) {
     Result<SqliteStatement> old =
@@ -244,18 +259,15 @@ Status drop_old(Pruning& pruning, std::int64_t before_ms, Pruned& pruned) {
 
 // What there is no room for.
 Status drop_excess(HistoryDatabase& database, Pruning& pruning, std::int64_t most, Pruned& pruned) {
-  constexpr std::int64_t kAnyAge = std::numeric_limits<std::int64_t>::max();
-  const Aging* const order[] = {&kSpans, &kLeases, &kGaps};
-  std::size_t at = 0;
-  for (int round = 0; round < kRounds && at < std::size(order); ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const Result<std::int64_t> size = history_max_size(database);
     if (!size.ok()) return size.status();
     if (*size <= most) break;
-    const Result<std::int64_t> rows =
-        order[at] == &kSpans ? pruning.drop_of_most() : pruning.drop(*order[at], kAnyAge);
+    Result<std::int64_t> rows = pruning.drop_spans_or_leases();
+    if (rows.ok() && *rows == 0) rows = pruning.drop(kGaps, kAnyAge);
     if (!rows.ok()) return rows.status();
-    pruned.dropped = pruned.dropped || *rows > 0;
-    if (*rows == 0) ++at;
+    if (*rows == 0) break;
+    pruned.dropped = true;
   }
   return {};
 }

@@ -345,6 +345,32 @@ TEST_CASE("OneUserDoesNotPushOutTheHistoryOfTheOthers") {
   CHECK(sums.rows.issued + sums.dropped.issued == sums.recorded.issued);
 }
 
+TEST_CASE("LeasesOfOneUserDoNotPushOutTheIssuesOfTheOthers") {
+  KeptHistory kept;
+  kept.limits.size = std::int64_t{1} << 20;
+  HistoryRows payroll(1);
+  payroll.lease(1, 1'000'001);
+  for (std::int64_t id = 1; id <= 301; id += 3) payroll.issue(id, id + 3, 1);
+  REQUIRE(kept.write(payroll).ok());
+  std::int64_t id = 1'000;
+  LogPosition position = 2;
+  for (int round = 0; round < 40; ++round) {
+    HistoryRows batch(position++);
+    for (int at = 0; at < 2'000; ++at, id += 3) batch.lease(id, id + 3).issue(id, id + 1, 2);
+    for (HistoryCaller& each : batch.callers) each.uid = 1'001;
+    REQUIRE(kept.write(batch).ok());
+    const Result<std::int64_t> size = history_max_size(kept.opened->database);
+    REQUIRE(size.ok());
+    CHECK(*size <= kept.limits.size);
+  }
+  for (const std::int64_t mine : {1, 23, 300}) CHECK(kept.id(mine).issue);
+  CHECK_FALSE(kept.id(1'000).issue);
+  CHECK((kept.id(id - 3).issue && kept.id(id - 3).lease));
+  const SumsAnswer sums = kept.sums();
+  CHECK(sums.rows.issued + sums.dropped.issued == sums.recorded.issued);
+  CHECK(sums.rows.leased + sums.dropped.leased == sums.recorded.leased);
+}
+
 TEST_CASE("WhoAdvancedIsKeptAsLongAsCallersAre") {
   KeptHistory kept;
   kept.limits.keep_ms = 60'000;

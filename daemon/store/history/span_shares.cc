@@ -30,6 +30,12 @@ void SpanShares::drop(std::int64_t uid, std::int64_t spans) {
     found->second.spans = std::max<std::int64_t>(found->second.spans - spans, 0);
 }
 
+std::int64_t SpanShares::spans() const {
+  std::int64_t sum = 0;
+  for (const auto& [uid, share] : users_) sum += share.spans;
+  return sum;
+}
+
 bool SpanShares::most(std::int64_t& uid, std::int64_t& gone) const {
   const auto found = std::max_element(
       users_.begin(), users_.end(),
