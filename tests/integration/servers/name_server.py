@@ -52,11 +52,11 @@ class NameServer:
         while True:
             try:
                 asked, sender = self._socket.recvfrom(512)
-            except OSError:
+                self.asked += 1
+                if not self.silent:
+                    self._socket.sendto(self._answer(asked), sender)
+            except OSError:  # closed meanwhile
                 return
-            self.asked += 1
-            if not self.silent:
-                self._socket.sendto(self._answer(asked), sender)
 
     def _answer(self, asked: bytes) -> bytes:
         end = asked.index(b"\0", 12) + 5

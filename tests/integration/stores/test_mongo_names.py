@@ -1,5 +1,6 @@
 """mongodb+srv://: the servers are found by the name service. One that is away is a store that is away, at a start, too."""
 
+import json
 import random
 
 import pytest
@@ -65,3 +66,27 @@ def test_FirstStartWaitsForTheNameService(daemon, names):
     assert refused.value.code == "UNAVAILABLE" and NAME in str(refused.value), refused.value
     names.empty = False
     assert take(daemon, 1) == [1]
+
+
+@pytest.mark.limit(60)
+def test_AServiceThatOnlySpeaksLikeMongoDBIsWarnedOf(make_daemon, scratch, mongo):
+    with NameServer(scratch, "shop.docdb.amazonaws.com", mongo.port) as service:
+        store = {"type": "mongodb", "uri": f"mongodb+srv://{service.name}/?tls=false", "database": f"names{random.randrange(1 << 40)}"}
+        daemon = make_daemon(stores={"central": store}, defaults=DEFAULTS)
+        daemon.prefix = service.prefix()
+        daemon.start()
+        assert take(daemon, 1) == [1]
+        with daemon.connect(60) as client:
+            warning = client.call("status")["stores"][0]["warning"]
+        assert "which is not MongoDB" in warning
+        doctor = json.loads(daemon.seqctl("-o", "json", "doctor", expect=None).stdout)
+        of_store = [(found["level"], found["text"]) for found in doctor["findings"] if found["subject"] == "store"]
+        assert ("warn", f"central: {warning}") in of_store
+        assert "ok" in dict(of_store)
+        assert warning in daemon.stderr(100_000)
+
+
+def test_AnotherServerIsNotWarnedOf(daemon):
+    daemon.start()
+    with daemon.connect(60) as client:
+        assert client.call("status")["stores"][0]["warning"] is None
