@@ -305,10 +305,9 @@ void StoreScope::note_silence(std::int64_t ms) {
     return;
   }
   silent_ = true;
-  // That of a call which did end says more.
-  const Status silent(
-      ErrorCode::UNAVAILABLE,
-      "store \"" + store_name() + "\" has not answered for " + std::to_string(ms / 1'000) + " s");
+  // That of a call which did end says more. For how long is not said: it would soon be wrong.
+  const Status silent(ErrorCode::UNAVAILABLE,
+                      "store \"" + store_name() + "\" has not answered within its timeout");
   fail(last_error_.ok() ? silent : Status(last_error_), std::max(ms, kDownAfterMs));
 }
 
