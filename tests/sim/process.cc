@@ -113,7 +113,7 @@ void Process::make_core(Started& started) {
   log_->attach(this, table_.get());
   table_->restore(started.image);
   floor_watch_ = std::make_unique<FloorWatch>(timers, *table_);
-  floor_watch_->set_interval(stage_.profile.floor_check_ms);
+  set_floor_checks();
   Purge::Stores purged;
   for (const auto& link : links_) purged[link->name()] = link.get();
   purge_ = std::make_unique<Purge>(context, *table_, settings_, purged,
@@ -201,6 +201,10 @@ StoreHeartbeat Process::heartbeat(const std::string& store) const {
   return {};
 }
 
+void Process::set_floor_checks() {
+  floor_watch_->set_interval(place_.settings.daemon().polls_every * stage_.profile.floor_check_ms);
+}
+
 void Process::load_settings() {
   if (!turn_->serving()) return;
   // What was answered before has left.
@@ -209,6 +213,7 @@ void Process::load_settings() {
   settings_ = reloaded(settings_, place_.settings.written(), [this](const std::string& name) {
     return table_->any_period_of(name) != 0;
   });
+  set_floor_checks();
   not_applied_.clear();
   const SequenceTable::Limits limits = table_limits(place_.settings.daemon(), log_size_);
   for (const std::string& name : table_->apply_settings(limits)) {

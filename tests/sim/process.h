@@ -163,6 +163,7 @@ class Process final : public LinkOwner,
   void submit(std::function<void()> job, std::function<void()> done) override;
 
   void make_core(Started& started);
+  void set_floor_checks();
   void count_start(const std::string& how);
   void tick();
   void take_in(Connection& connection);

@@ -10,7 +10,7 @@ void Thief::act() {
     if (connection_) site_.hang_up(std::exchange(connection_, nullptr));
     return;
   }
-  const bool started = site_.process() != std::exchange(process_, site_.process());
+  const bool started = site_.process() != process_;
   if (connection_ && stage_.random.below(4) == 0) {
     site_.hang_up(std::exchange(connection_, nullptr));
   } else if (!connection_ && stage_.random.below(started ? 2 : 100) == 0) {
@@ -23,6 +23,7 @@ void Thief::connect() {
   const std::optional<protocol::Identity> identity = choose_();
   auto connection = std::make_shared<Connection>(*this, stage_.history.events());
   if (!identity || !site_.accept(connection, kUser)) return;
+  process_ = site_.process();
   connection_ = std::move(connection);
   protocol::Buffer out;
   protocol::append_hello(out, kHello, {identity, {}});

@@ -40,7 +40,7 @@ class Thief final : public ConnectionUser {
   Site& site_;
   const Choose choose_;
   std::shared_ptr<Connection> connection_;
-  std::int64_t process_ = 0;  // of the daemon that it looked at last
+  std::int64_t process_ = 0;  // of the daemon that it came to last
   bool asked_ = false;        // for the page, together with its hello
 };
 

@@ -88,6 +88,10 @@ void SiteSettings::change_live(const std::string& name, SequenceSettings& settin
   SeededRandom& random = stage_.random;
   const Profile& profile = stage_.profile;
   settings.lease_max = random.between(5, profile.lease_max);
+  settings.lease_min = random.between(1, settings.lease_max);
+  settings.lease_duration_ms = random.between(100, 20'000);
+  // Each says how long at least.
+  settings.periods.retain_ms = profile.retain_s * 1'000 * random.between(1, 3);
   settings.max_available = random.between(settings.lease_max, profile.max_available());
   settings.max_unsynced = random.between(1, profile.max_unsynced);
   settings.max_waiters = random.between(1, kMaxWaiters);
@@ -107,6 +111,7 @@ void SiteSettings::change(const LogMirror& log) {
   daemon_.clients = static_cast<std::size_t>(random.between(4, 8));
   daemon_.remember_ms = random.between(5'000, 30'000);
   daemon_.blocks = random.between(4, 12);
+  daemon_.polls_every = random.between(1, 3);
   for (auto& [name, settings] : home_.by_name) {
     change_live(name, settings);
     Choice& choice = choices_[name];
