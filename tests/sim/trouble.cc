@@ -216,7 +216,7 @@ void TroubleMaker::spoil_counter() {
   stage_.after(stage_.random.between(500, 20'000), [&database, name] { database.repair(name); });
 }
 
-// After the repair some of the daemons, or all, are advanced.
+// Some time after the repair some of the daemons, or all, are advanced.
 void TroubleMaker::spoil_type() {
   Database& database = any_database();
   const char* const name = Site::kSequenceNames[stage_.random.below(Site::kSequences)];
@@ -225,9 +225,11 @@ void TroubleMaker::spoil_type() {
   stage_.happened(Kind::type_spoilt, 0);
   stage_.after(stage_.random.between(500, 20'000), [this, &database, name, key] {
     database.repair_type(key);
-    for (const auto& site : sites_) {
-      if (stage_.random.below(2) == 0) site->advance(name);
-    }
+    stage_.after(stage_.random.between(0, 2'000), [this, name] {
+      for (const auto& site : sites_) {
+        if (stage_.random.below(2) == 0) site->advance(name);
+      }
+    });
   });
 }
 
