@@ -183,7 +183,8 @@ TEST_CASE("OutageDrill: a store that hangs is down when its time is over", "[out
     REQUIRE(seconds < 600);
     here.second();
   }
-  CHECK(here.orders().error().text().find("has not answered within its timeout") != std::string::npos);
+  CHECK(here.orders().error().text().find("has not answered within its timeout") !=
+        std::string::npos);
   CHECK(here.world.core.events.count(EventKind::store_down) == 1);
   while (!here.last_failed) here.second();
   for (int at = 0; at < kMinutes; ++at) {

@@ -109,7 +109,7 @@ TEST_CASE("UnreadRepliesAreBoundedInTotal", "[server]") {
   CHECK(service.world.ask(same, plain_request(3, "list")).code == ErrorCode::OK);
 }
 
-TEST_CASE("LongRepliesOfOneTurnAreBoundedInAll", "[server]") {
+TEST_CASE("LongRepliesOfOneTurnAreBoundedInAll", "[server][large]") {
   ServerLimits limits;
   limits.output_total = 4 << 20;
   Service service(limits);

@@ -124,7 +124,7 @@ class Crowd {
   Running running;
 };
 
-TEST_CASE("WhateverWasAcceptedCanBeStartedFrom", "[accepted]") {
+TEST_CASE("WhateverWasAcceptedCanBeStartedFrom", "[accepted][large]") {
   std::int64_t starts = 0;
   std::int64_t refused = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {

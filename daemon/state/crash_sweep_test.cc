@@ -113,7 +113,7 @@ TEST_CASE("AFailureOfAnyOperationLosesNothingAfterARestart") {
   }
 }
 
-TEST_CASE("APowerCutAtAnyOperationWithAnySectorsNeverRepeatsAnId") {
+TEST_CASE("APowerCutAtAnyOperationWithAnySectorsNeverRepeatsAnId", "[large]") {
   int resumed = 0;
   for (const AfterPowerLoss after : {AfterPowerLoss::forfeit, AfterPowerLoss::resume}) {
     for (int way = 0; way < 3; ++way) {

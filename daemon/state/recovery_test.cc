@@ -131,7 +131,7 @@ TEST_CASE("WhatAnEarlierSegmentLeftBehindIsNoDamageHoweverMuchOfItLooksLikeALeng
   }
 }
 
-TEST_CASE("AFlippedBitAndARestartNeverRepeatAnId") {
+TEST_CASE("AFlippedBitAndARestartNeverRepeatAnId", "[large]") {
   for (const bool rebooted : {false, true}) {
     const std::size_t length = Recorded().file.size();
     for (std::size_t byte = 0; byte < length; ++byte) {

@@ -6,5 +6,6 @@ $(BUILD)/crash-tests: $(CRASH_TESTS) $(PURE)
 	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^
 
 .PHONY: test-crash-states
-test-crash-states: $(BUILD)/crash-tests ## what a power cut can leave of the log: every state, and a start from each
-	$(BUILD)/crash-tests
+CRASH_STATES ?= 100000
+test-crash-states: $(BUILD)/crash-tests ## what a power cut can leave of the log: CRASH_STATES= (100,000) states, and a start from each
+	CRASH_STATES=$(CRASH_STATES) $(BUILD)/crash-tests

@@ -33,7 +33,7 @@ test: all $(TEST_PROGRAMS) $(TOOLS) $(OLD_CODE) $(EXAMPLES) $(PROMETHEUS)/bin/pr
 	  --beside 'adapters, service, clients of other languages' '$(PART) test-beside'
 
 test-unit: $(BUILD)/unit-tests ## protocol, base, core, rpc and state: no server, no network, no clock
-	$(BUILD)/unit-tests
+	$(BUILD)/unit-tests $(if $(SAN),'~[large]')
 
 # The tables of faults wait for most of their time, so they run beside the rest, each with servers of its own.
 ADAPTER_SHARDS := [lease-faults] [return-faults] ~[lease-faults]~[return-faults]
@@ -49,14 +49,17 @@ adapter-shard/%:
 	$(PYTHON) -B tests/integration/servers/with_mongo.py $(if $(findstring ~,$*),,--mongo-only) -- $(PYTHON) -B tests/catch_second_try.py $(BUILD)/adapter-tests '$*'
 
 # Memory and undefined behaviour everywhere; races where there are threads. Not a part of `make test`: each builds everything
-# once more. SAN_EVENTS= is how much the simulator plays.
+# once more. SAN_EVENTS= is how much the simulator plays, SAN_STATES= how many crash states are tried. Tests tagged [large] are
+# left out: with a sanitizer they take minutes each, for what these two try, too.
 SAN_EVENTS ?= 3000000
+SAN_STATES ?= 10000
 SANITIZED = MAKEFLAGS= $(MAKE) --no-print-directory BUILD=$(BUILD)/san-$(1) SAN=$(2)
 
 # $(call sanitized,DIRECTORY,SANITIZERS,PROGRAMS,PARTS): builds the programs in one go, then runs the parts as `make test` does.
 define sanitized
 	@$(call SANITIZED,$(1),$(2)) $(3:%=$(BUILD)/san-$(1)/%)
-	@$(PYTHON) -B tests/summary.py $(foreach part,$(4),'$(part) ($(2))' '$(call SANITIZED,$(1),$(2)) $(part) SIM_EVENTS=$(SAN_EVENTS)')
+	@$(PYTHON) -B tests/summary.py $(foreach part,$(4),\
+	  $(if $(filter test-crash-states,$(part)),--beside) '$(part) ($(2))' '$(call SANITIZED,$(1),$(2)) $(part) SIM_EVENTS=$(SAN_EVENTS) CRASH_STATES=$(SAN_STATES)')
 endef
 
 .PHONY: test-sanitizers test-asan test-asan-adapters test-tsan test-tsan-adapters

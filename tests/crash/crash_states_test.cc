@@ -7,11 +7,17 @@
 
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <cstdlib>
+#include <string>
 
 namespace seqd {
 namespace {
 
-constexpr std::uint64_t wanted = 100'000;
+// How many are tried, at least.
+std::uint64_t wanted_states() {
+  const char* const states = std::getenv("CRASH_STATES");
+  return states == nullptr ? 100'000 : std::stoull(states);
+}
 
 void begin(Stage& stage) {
   REQUIRE(stage.start());
@@ -234,6 +240,7 @@ TEST_CASE("NoStateThatAPowerCutCanLeaveRepeatsOrLosesAnId") {
   // Each start takes and returns the same few hundred KiB: they need not go back to the kernel.
   mallopt(M_TRIM_THRESHOLD, 1 << 28);
   mallopt(M_MMAP_THRESHOLD, 1 << 28);
+  const std::uint64_t wanted = wanted_states();
   CrashStates states;
   for (std::uint64_t variation = 0; variation < 1000 && states.tried < wanted; ++variation) {
     for (void (*script)(Stage&) : scripts) {

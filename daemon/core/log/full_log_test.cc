@@ -80,7 +80,7 @@ struct Lost {
   Token former{};
 };
 
-TEST_CASE("RemaindersThatWereLostAreWrittenOffBeforeTheNewInstance", "[full_log]") {
+TEST_CASE("RemaindersThatWereLostAreWrittenOffBeforeTheNewInstance", "[full_log][large]") {
   Lost lost(1'200);
   CoreWorld& world = lost.daemon.world;
   std::int64_t most = 0;

@@ -232,7 +232,7 @@ TEST_CASE("TheSmallestRunwayIsShownWhereItsRateIsLow", "[sequence_rates]") {
   CHECK(here.rates().smallest()->sequence == scarce.id());
 }
 
-TEST_CASE("AStepSamplesABoundedNumberOfSequences", "[sequence_rates]") {
+TEST_CASE("AStepSamplesABoundedNumberOfSequences", "[sequence_rates][large]") {
   Rated here;
   const auto all = static_cast<std::int64_t>(SequenceRates::kSamplesPerStep) + 10;
   here.rates().show(3);

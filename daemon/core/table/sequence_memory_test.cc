@@ -65,7 +65,7 @@ std::size_t bytes_of_history(int sequences) {
   return before - allocated();
 }
 
-TEST_CASE("ASequenceThatRestsTakesAtMostOneKibibyte", "[sequence_table]") {
+TEST_CASE("ASequenceThatRestsTakesAtMostOneKibibyte", "[sequence_table][large]") {
   const std::size_t of_table = (bytes_of_table(kMany) - bytes_of_table(kFew)) / (kMany - kFew);
   const std::size_t of_history =
       (bytes_of_history(kMany) - bytes_of_history(kFew)) / (kMany - kFew);

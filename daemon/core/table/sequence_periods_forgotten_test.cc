@@ -11,7 +11,7 @@
 namespace seqd {
 namespace {
 
-TEST_CASE("PeriodsThatAreLongOverDoNotFillTheTable", "[core][period]") {
+TEST_CASE("PeriodsThatAreLongOverDoNotFillTheTable", "[core][period][large]") {
   Daily here([](SequenceSettings& settings) {
     settings.reuse = Reuse::tail;
     settings.periods.rule = PeriodRule::make("hour", nullptr).value();

@@ -116,7 +116,7 @@ TEST_CASE("AdvanceStoreDoesNotResumeWithoutTheCountersThatWereRaised", "[rpc]") 
 }
 
 // More sequences than begin again in one turn: until all of them may, none does.
-TEST_CASE("AdvanceStoreThatResumesInPartsComparesAllAgain", "[rpc]") {
+TEST_CASE("AdvanceStoreThatResumesInPartsComparesAllAgain", "[rpc][large]") {
   PutBack service(1'001);
   CHECK(service.code(advance_store("default")) == ErrorCode::OK);
   CHECK(service.code(resume("default")) == ErrorCode::UNAVAILABLE);

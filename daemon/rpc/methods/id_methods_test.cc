@@ -196,7 +196,7 @@ TEST_CASE("AlternatingNamesAreNotMixedUp", "[methods]") {
 }
 
 // On many connections, so that none of them had the same name before.
-TEST_CASE("ManyNamesOnManyConnectionsAreNotMixedUp", "[methods]") {
+TEST_CASE("ManyNamesOnManyConnectionsAreNotMixedUp", "[methods][large]") {
   Service service;
   std::vector<std::string> names;
   for (int number = 0; number < 300; ++number) {
