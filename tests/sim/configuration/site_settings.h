@@ -21,8 +21,8 @@ namespace seqd::sim {
 struct DaemonOptions {
   std::size_t clients = 6;  // with an identity, that are kept
   std::int64_t remember_ms = 20'000;
-  std::int64_t blocks = 12;     // that are out
-  std::uint64_t log_sizes = 1;  // of the smallest log; read at a start
+  std::int64_t blocks = 12;      // that are out
+  std::uint64_t log_sizes = 1;   // of the smallest log; read at a start
   std::int64_t polls_every = 1;  // in units of Profile::floor_check_ms
 };
 
