@@ -226,6 +226,7 @@ void TroubleMaker::spoil_type() {
   stage_.after(stage_.random.between(500, 20'000), [this, &database, name, key] {
     database.repair_type(key);
     stage_.after(stage_.random.between(0, 2'000), [this, name] {
+      if (stage_.calm) return;
       for (const auto& site : sites_) {
         if (stage_.random.below(2) == 0) site->advance(name);
       }
