@@ -52,7 +52,7 @@ adapter-shard/%:
 # once more. SAN_EVENTS= is how much the simulator plays, SAN_STATES= how many crash states are tried. Tests tagged [large] are
 # left out: with a sanitizer they take minutes each, for what these two try, too.
 SAN_EVENTS ?= 3000000
-SAN_STATES ?= 10000
+SAN_STATES ?= 1000
 # Where a kernel places memory at more random addresses than clang 14 knows of, its sanitizers do not start.
 SANITIZED = MAKEFLAGS= $(shell setarch -R true 2>/dev/null && echo setarch -R) $(MAKE) --no-print-directory BUILD=$(BUILD)/san-$(1) SAN=$(2)
 
