@@ -312,24 +312,33 @@ TEST_CASE("WhenTheOldestLeaseThatIsKeptWasGrantedIsTold") {
   CHECK_FALSE(kept.id(5).oldest_lease_ms);
 }
 
-// Twelve minutes of requests for many names do not take from others what is theirs.
-TEST_CASE("OneUserDoesNotPushOutTheHistoryOfTheOthers") {
-  KeptHistory kept;
+// A file of one MiB, in which one user has a hundred issues below 304.
+void keep_payroll(KeptHistory& kept) {
   kept.limits.size = std::int64_t{1} << 20;
   HistoryRows payroll(1);
   payroll.lease(1, 1'000'001);
   for (std::int64_t id = 1; id <= 301; id += 3) payroll.issue(id, id + 3, 1);
   REQUIRE(kept.write(payroll).ok());
+}
+
+void write_of_another(KeptHistory& kept, HistoryRows& batch) {
+  for (HistoryCaller& each : batch.callers) each.uid = 1'001;
+  REQUIRE(kept.write(batch).ok());
+  const Result<std::int64_t> size = history_max_size(kept.opened->database);
+  REQUIRE(size.ok());
+  CHECK(*size <= kept.limits.size);
+}
+
+// Twelve minutes of requests for many names do not take from others what is theirs.
+TEST_CASE("OneUserDoesNotPushOutTheHistoryOfTheOthers") {
+  KeptHistory kept;
+  keep_payroll(kept);
   std::int64_t id = 1'000;
   LogPosition position = 2;
   for (CallerNumber caller = 10; caller < 50; ++caller) {  // a process each
     HistoryRows batch(position++);
     for (int at = 0; at < 2'000; ++at, id += 3) batch.issue(id, id + 2, caller);
-    for (HistoryCaller& each : batch.callers) each.uid = 1'001;
-    REQUIRE(kept.write(batch).ok());
-    const Result<std::int64_t> size = history_max_size(kept.opened->database);
-    REQUIRE(size.ok());
-    CHECK(*size <= kept.limits.size);
+    write_of_another(kept, batch);
   }
   for (const std::int64_t mine : {1, 23, 300}) {
     const IdAnswer answer = kept.id(mine);
@@ -347,21 +356,13 @@ TEST_CASE("OneUserDoesNotPushOutTheHistoryOfTheOthers") {
 
 TEST_CASE("LeasesOfOneUserDoNotPushOutTheIssuesOfTheOthers") {
   KeptHistory kept;
-  kept.limits.size = std::int64_t{1} << 20;
-  HistoryRows payroll(1);
-  payroll.lease(1, 1'000'001);
-  for (std::int64_t id = 1; id <= 301; id += 3) payroll.issue(id, id + 3, 1);
-  REQUIRE(kept.write(payroll).ok());
+  keep_payroll(kept);
   std::int64_t id = 1'000;
   LogPosition position = 2;
   for (int round = 0; round < 40; ++round) {
     HistoryRows batch(position++);
     for (int at = 0; at < 2'000; ++at, id += 3) batch.lease(id, id + 3).issue(id, id + 1, 2);
-    for (HistoryCaller& each : batch.callers) each.uid = 1'001;
-    REQUIRE(kept.write(batch).ok());
-    const Result<std::int64_t> size = history_max_size(kept.opened->database);
-    REQUIRE(size.ok());
-    CHECK(*size <= kept.limits.size);
+    write_of_another(kept, batch);
   }
   for (const std::int64_t mine : {1, 23, 300}) CHECK(kept.id(mine).issue);
   CHECK_FALSE(kept.id(1'000).issue);
