@@ -1,6 +1,6 @@
 // HistoryFile: writes batches of history into its database and drops what exceeds the age or size
-// limit: first issues, of the user who has most, then leases, gaps last; what is dropped is counted
-// with its sequence.
+// limit: the leases or the issues of one user, whichever are most, and gaps last. What is
+// dropped is counted with its sequence.
 // prune() does so while nothing is written. Blocking: runs on a worker of its own. One thread at a
 // time.
 //

@@ -143,14 +143,14 @@ class Pruning {
     return rows;
   }
 
-  // Drops some of the oldest leases where there are more of them than spans, else some spans; 0:
-  // there is neither.
+  // Drops some of the oldest leases where there are more of them than spans of any user, else some
+  // spans; 0: there is neither.
   Result<std::int64_t> drop_spans_or_leases() {
     if (Status status = shares_.count(database_); !status.ok()) return status;
-    const Result<std::int64_t> leases =
-        number("SELECT coalesce(max(id) - min(id) + 1, 0 * ?1) FROM lease", 0);
+    const Result<std::int64_t> leases = number(
+        "SELECT coalesce((SELECT max(id) FROM lease) - (SELECT min(id) FROM lease) + 1, ?1)", 0);
     if (!leases.ok()) return leases.status();
-    if (*leases <= shares_.spans()) {
+    if (*leases <= shares_.largest()) {
       const Result<std::int64_t> spans = drop_of_most();
       if (!spans.ok() || *spans > 0) return spans;
     }

@@ -1,8 +1,8 @@
 // Drops from the history what is older, or more, than may be kept, a bounded number of rows at a
 // time, and counts it. Within a transaction. See HistoryFile.
 //
-// Rows are dropped in the order in which they were written; of what there is no room for leases,
-// where they are more than the issues, and then issues, those of the user who has most. One is too
+// Rows are dropped in the order in which they were written; of what there is no room for,
+// the leases or the issues of one user, whichever are most, and gaps last. One is too
 // old by its own date; or, if that is in the future because the clock was ahead, by the date of a
 // stamp that was made behind it: "up to these numbers everything was written by then".
 #pragma once

@@ -372,6 +372,27 @@ TEST_CASE("LeasesOfOneUserDoNotPushOutTheIssuesOfTheOthers") {
   CHECK(sums.rows.leased + sums.dropped.leased == sums.recorded.leased);
 }
 
+// Consecutive IDs of one caller are one issue, so leases alone can be many.
+TEST_CASE("LeasesDoNotPushOutTheIssuesOfUsersWhoFilledTheFile") {
+  KeptHistory kept;
+  kept.limits.size = std::int64_t{1} << 20;
+  std::int64_t id = 1;
+  LogPosition position = 1;
+  for (CallerNumber caller = 10; caller < 13; ++caller) {
+    HistoryRows batch(position++);
+    for (int at = 0; at < 3'000; ++at, id += 3) batch.issue(id, id + 1, caller);
+    for (HistoryCaller& each : batch.callers) each.uid = 1'000 + static_cast<std::uint32_t>(caller);
+    REQUIRE(kept.write(batch).ok());
+  }
+  for (int round = 0; round < 30; ++round) {
+    HistoryRows batch(position++);
+    for (int at = 0; at < 1'000; ++at, id += 3) batch.lease(id, id + 3);
+    REQUIRE(kept.write(batch).ok());
+  }
+  CHECK(rows(kept, "span") == 9'000);
+  CHECK(kept.id(id - 3).lease);
+}
+
 TEST_CASE("WhoAdvancedIsKeptAsLongAsCallersAre") {
   KeptHistory kept;
   kept.limits.keep_ms = 60'000;

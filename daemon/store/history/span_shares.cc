@@ -30,10 +30,10 @@ void SpanShares::drop(std::int64_t uid, std::int64_t spans) {
     found->second.spans = std::max<std::int64_t>(found->second.spans - spans, 0);
 }
 
-std::int64_t SpanShares::spans() const {
-  std::int64_t sum = 0;
-  for (const auto& [uid, share] : users_) sum += share.spans;
-  return sum;
+std::int64_t SpanShares::largest() const {
+  std::int64_t largest = 0;
+  for (const auto& [uid, share] : users_) largest = std::max(largest, share.spans);
+  return largest;
 }
 
 bool SpanShares::most(std::int64_t& uid, std::int64_t& gone) const {

@@ -21,7 +21,7 @@ class SpanShares {
   void forget() { counted_ = false, users_.clear(); }
   void add(std::int64_t uid, std::int64_t spans);
   void drop(std::int64_t uid, std::int64_t spans);
-  std::int64_t spans() const;  // of all users, once they are counted
+  std::int64_t largest() const;  // of the user with most, once they are counted
   // Nothing of this user was found.
   void none_of(std::int64_t uid) { users_.erase(uid); }
   // The user with most spans, and up to which row all of them are gone; false: there is none.
