@@ -30,7 +30,8 @@ PACKAGES_TEST := catch2 librapidcheck-dev python3 python3-pytest python3-pytest-
   unzip libcurl4 openjdk-17-jre-headless maven liblzma5 libssl3 openssl strace systemd systemd-container \
   e2fsprogs util-linux faketime
 PACKAGES_LINT := clang-format clang-tidy shellcheck scdoc systemd
-PACKAGES_FUZZ := clang libclang-rt-14-dev
+# (llvm has the program that names functions and lines in reports.)
+PACKAGES_FUZZ := clang libclang-rt-14-dev llvm
 PACKAGES_BUILD += $(if $(SAN),$(PACKAGES_FUZZ))
 PACKAGES_BENCH := redis-server
 PACKAGES_INSTALL := scdoc
@@ -65,7 +66,8 @@ OPTIMIZE ?= $(if $(SAN),-O0,-O2)
 # Line numbers are what a core file needs, and types and locals are a quarter of the time of a build (DEBUG=-g has them, too).
 DEBUG ?= -g1
 CXXFLAGS += -std=c++20 $(DEBUG) -fPIC -pthread -fno-omit-frame-pointer $(WARNINGS) $(HARDENING) \
-  $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fpch-instantiate-templates)
+  $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fpch-instantiate-templates \
+  -Wno-unused-command-line-argument)
 OPTIMIZED := $(OPTIMIZE) $(if $(SAN),,-D_FORTIFY_SOURCE=2)
 LDFLAGS += -pthread -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed $(if $(SAN),-fsanitize=$(SAN))
 # Abseil's part that reads time zones is nine shared libraries, which took a quarter of the time of a start.

@@ -33,7 +33,7 @@ test: all $(TEST_PROGRAMS) $(TOOLS) $(OLD_CODE) $(EXAMPLES) $(PROMETHEUS)/bin/pr
 	  --beside 'adapters, service, clients of other languages' '$(PART) test-beside'
 
 test-unit: $(BUILD)/unit-tests ## protocol, base, core, rpc and state: no server, no network, no clock
-	$(BUILD)/unit-tests $(if $(SAN),'~[large]')
+	$(BUILD)/unit-tests $(if $(SAN),$(SAN_TESTS))
 
 # The tables of faults wait for most of their time, so they run beside the rest, each with servers of its own.
 ADAPTER_SHARDS := [lease-faults] [return-faults] ~[lease-faults]~[return-faults]
@@ -49,10 +49,11 @@ adapter-shard/%:
 	$(PYTHON) -B tests/integration/servers/with_mongo.py $(if $(findstring ~,$*),,--mongo-only) -- $(PYTHON) -B tests/catch_second_try.py $(BUILD)/adapter-tests '$*'
 
 # Memory and undefined behaviour everywhere; races where there are threads. Not a part of `make test`: each builds everything
-# once more. SAN_EVENTS= is how much the simulator plays, SAN_STATES= how many crash states are tried. Tests tagged [large] are
-# left out: with a sanitizer they take minutes each, for what these two try, too.
+# once more. SAN_EVENTS= is how much the simulator plays, SAN_STATES= how many crash states are tried. Unit tests tagged
+# [large] take up to minutes each then: test-sanitizers alone, which a release needs, has them.
 SAN_EVENTS ?= 3000000
 SAN_STATES ?= 1000
+SAN_TESTS ?= '~[large]'
 # Where a kernel places memory at more random addresses than clang 14 knows of, its sanitizers do not start.
 SANITIZED = MAKEFLAGS= $(shell setarch -R true 2>/dev/null && echo setarch -R) $(MAKE) --no-print-directory BUILD=$(BUILD)/san-$(1) SAN=$(2)
 
@@ -65,7 +66,7 @@ endef
 
 .PHONY: test-sanitizers test-asan test-asan-adapters test-tsan test-tsan-adapters
 test-sanitizers: ## test-asan, test-asan-adapters, test-tsan, test-tsan-adapters
-	@for part in test-asan test-asan-adapters test-tsan test-tsan-adapters; do MAKEFLAGS= $(MAKE) --no-print-directory $$part || exit; done
+	@for part in test-asan test-asan-adapters test-tsan test-tsan-adapters; do MAKEFLAGS= SAN_TESTS= $(MAKE) --no-print-directory $$part || exit; done
 
 test-asan: ## unit tests, crash states, simulation under ASan + UBSan
 	$(call sanitized,address-undefined,address$(comma)undefined,unit-tests crash-tests sim,test-unit test-crash-states test-sim)
