@@ -169,8 +169,12 @@ void Process::check_left(const DecommissionReport& report) const {
 
 void Process::check_removed(const PurgeReport& report) const {
   const std::int64_t now_s = std::min(place_.machine.wall_ms(), stage_.wall_ms()) / 1'000;
+  const SequenceSettings* const settings = settings_.find(Site::kSequenceNames[Site::kWithPeriods]);
+  // The table may have gone while the purge was under way.
+  const std::int64_t retain_s =
+      settings != nullptr ? settings->periods.retain_ms / 1'000 : stage_.profile.retain_s;
   for (const PurgeReport::Counter& counter : report.counters) {
-    if (counter.removed && counter.period.end_s + stage_.profile.retain_s > now_s)
+    if (counter.removed && counter.period.end_s + retain_s > now_s)
       stage_.history.violation("the counter of " + counter.period.name + " was removed too early");
   }
 }
