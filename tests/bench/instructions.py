@@ -4,8 +4,8 @@
 Two runs that differ only in the number of requests; the difference is what the additional requests cost, without start and
 stop. Of the daemon the goals are about the loop's thread; the workers (store and disk) are shown beside it. Of libseqd all of a
 program is counted (tests/bench/peers/libseqd.cc). A case has a gate, too: what it takes now and some room for other compilers and
-CPUs. What is above it is counted again, as other programs only add to a count: they let fewer requests meet in a turn. Above it
-each time, this ends with 1: the request became slower, or the gate is to be raised with a reason.
+CPUs. What is above it is counted again, as other programs only add to a count: they let fewer requests meet in a turn. So of each
+number of requests the least count is taken. Above the gate with these, this ends with 1: the request became slower, or the gate is to be raised with a reason.
 """
 
 import contextlib
@@ -107,15 +107,13 @@ def of_library(case: Case, requests: int) -> tuple:
         return (counted(directory / "out"),)
 
 
-def per_request(case: Case, count: Callable[[Case, int], tuple]) -> list:
-    few, more = count(case, case.few), count(case, case.more)
-    return [(much - little) / (case.more - case.few) for much, little in zip(more, few)]
-
-
 def judge(case: Case, count: Callable[[Case, int], tuple]) -> bool:
-    """Prints a line. Whether it is above its gate each time."""
+    """Prints a line. Whether it is above its gate."""
+    few, more = [], []
     for _ in range(ATTEMPTS):
-        taken, *everything = per_request(case, count)
+        few.append(count(case, case.few))
+        more.append(count(case, case.more))
+        taken, *everything = [(min(much) - min(little)) / (case.more - case.few) for much, little in zip(zip(*more), zip(*few))]
         above = taken > case.gate
         if not above:
             break
