@@ -94,8 +94,7 @@ void SiteSettings::change_live(const std::string& name, SequenceSettings& settin
   if (settings.periods.rule != nullptr)
     settings.periods.retain_ms = profile.retain_s * 1'000 * random.between(1, 3);
   settings.max_available = random.between(settings.lease_max, profile.max_available());
-  settings.max_unsynced =
-      random.between(1, std::min(profile.max_unsynced, settings.max_available));
+  settings.max_unsynced = random.between(1, std::min(profile.max_unsynced, settings.max_available));
   settings.max_waiters = random.between(1, kMaxWaiters);
   settings.wait_timeout_ms = random.between(100, kWaitTimeoutMs);
   if (random.below(2) == 0) settings.reuse = random.below(2) == 0 ? profile.reuse : Reuse::never;
