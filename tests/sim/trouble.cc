@@ -216,16 +216,16 @@ void TroubleMaker::spoil_counter() {
   stage_.after(stage_.random.between(500, 20'000), [&database, name] { database.repair(name); });
 }
 
-// Some time after the repair some of the daemons, or all, are advanced.
+// Whichever database its counter is in. Some time after the repair, when nothing of before is on its
+// way any more, some of the daemons, or all, are advanced.
 void TroubleMaker::spoil_type() {
-  Database& database = any_database();
   const char* const name = Site::kSequenceNames[stage_.random.below(Site::kSequences)];
   const std::string key = stage_.accounts.counter_of(name);
-  database.spoil_type(key);
+  for (Database* database : databases_) database->spoil_type(key);
   stage_.happened(Kind::type_spoilt, 0);
-  stage_.after(stage_.random.between(500, 20'000), [this, &database, name, key] {
-    database.repair_type(key);
-    stage_.after(stage_.random.between(0, 2'000), [this, name] {
+  stage_.after(stage_.random.between(500, 20'000), [this, name, key] {
+    for (Database* database : databases_) database->repair_type(key);
+    stage_.after(stage_.random.between(100, 2'000), [this, name] {
       if (stage_.calm) return;
       for (const auto& site : sites_) {
         if (stage_.random.below(2) == 0) site->advance(name);
