@@ -216,8 +216,8 @@ void TroubleMaker::spoil_counter() {
   stage_.after(stage_.random.between(500, 20'000), [&database, name] { database.repair(name); });
 }
 
-// Whichever database its counter is in. Some time after the repair, when nothing of before is on its
-// way any more, some of the daemons, or all, are advanced.
+// Whichever database its counter is in. Some time after the repair, when nothing of before is on
+// its way any more, some of the daemons, or all, are advanced.
 void TroubleMaker::spoil_type() {
   const char* const name = Site::kSequenceNames[stage_.random.below(Site::kSequences)];
   const std::string key = stage_.accounts.counter_of(name);
