@@ -70,11 +70,13 @@ void CoreWorld::kill() {
 void CoreWorld::turn() {
   table->end_turn();
   const Status committed = log.commit();
+  unchecked_ = false;
   if (!committed.ok()) return;
   table->blocks().publish();
   for (Answer& answer : std::exchange(answers.staged, {}))
     answers.sent.push_back(std::move(answer));
-  if (++turns_ % (1 + table->size() / kChecked) == 0) check();
+  unchecked_ = ++turns_ % (1 + table->size() / kChecked) != 0;
+  if (!unchecked_) check();
 }
 
 void CoreWorld::settle() {
@@ -87,6 +89,7 @@ void CoreWorld::settle() {
     }
     if (store.deliver()) quiet = 0;
   }
+  if (std::exchange(unchecked_, false)) check();
 }
 
 void CoreWorld::advance(std::int64_t ms) {

@@ -92,7 +92,7 @@ class CoreWorld {
   }
 
   // One turn of the loop: decide, write, send. Then the invariants are checked; of many sequences,
-  // which takes as long as there are of them, after some turns only.
+  // which takes as long as there are of them, after some turns only, and when it has settled.
   void turn();
   void flush() { log.flush(*table); }
   // Turns, flushes and answers of the store until nothing moves.
@@ -126,6 +126,7 @@ class CoreWorld {
  private:
   static constexpr std::size_t kChecked = 100;  // sequences, a turn
   std::size_t turns_ = 0;
+  bool unchecked_ = false;  // the last turn, which was good
 };
 
 // What each request of a client was issued, however its entries are merged.
