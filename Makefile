@@ -95,7 +95,7 @@ PURE := $(call objects,$(call sources,$(PURE_FOLDERS)))
 ADAPTERS := $(call objects,$(filter-out daemon/main/main.cc,$(call sources,$(ADAPTER_FOLDERS))))
 CLIENT := $(call objects,$(call sources,$(CLIENT_FOLDERS) $(call rooms,protocol)))
 SEQCTL := $(call objects,$(call sources,$(SEQCTL_FOLDERS)))
-UNIT_TESTS := $(call objects,$(call tests,$(PURE_FOLDERS)) $(wildcard tests/unit/*.cc))
+UNIT_TESTS := $(call objects,$(call tests,$(PURE_FOLDERS)) $(wildcard tests/unit/*.cc) $(addprefix tests/sim/,transcript.cc transcript_test.cc))
 ADAPTER_TESTS := $(call objects,$(call tests,$(ADAPTER_FOLDERS) $(CLIENT_FOLDERS) $(SEQCTL_FOLDERS)) \
   $(wildcard $(addsuffix /*.cc,$(call rooms,tests/adapters))))
 TOOLS := $(patsubst tests/tools/%.cc,$(BUILD)/tools/%,$(wildcard tests/tools/*.cc))

@@ -29,6 +29,7 @@ lint-rules: | $(call packages,LINT)
 	@$(PYTHON) -B tests/lint/words.py
 	@$(PYTHON) -B tests/lint/glossary.py
 	@$(PYTHON) -B tests/lint/links.py
+	@$(PYTHON) -B tests/lint/commits.py
 
 # In step with the programs themselves: they are asked for their options, events and errors.
 lint-documentation: $(SEQD) $(SEQCTL_BIN) | $(call packages,LINT)

@@ -7,6 +7,7 @@ import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[1])]
 import columns  # noqa: E402
+import commits  # noqa: E402
 import fault  # noqa: E402
 import glossary  # noqa: E402
 import includes  # noqa: E402
@@ -45,6 +46,20 @@ class Checks(unittest.TestCase):
         link = "[a word](" + "a" * 100 + ".md)"
         kept = f"| {long} |\n\n    {long}\n\nBehind {link}.\n"
         self.assertEqual(self.complaints(columns.check, {"a.md": kept, "CHANGELOG.md": long, "a.py": long}), [])
+
+    def test_a_commit_whose_subject_is_wrong_is_found(self):
+        wrong = ["Core: move names", "core: Move names", "core move names", "core: move names.", "core: " + "a" * 67,
+                 "core: move names (61)", "core: revise decision 61", "Merge branch 'core'"]
+        for subject in wrong:
+            self.assertEqual(len(list(commits.complaints_of(subject, "", []))), 1, subject)
+        for subject in ("core: move names", "core: " + "a" * 66, "lint-rules: hold 72 characters"):
+            self.assertEqual(list(commits.complaints_of(subject, "", [])), [])
+
+    def test_a_refactoring_that_changes_what_the_simulator_does_is_found(self):
+        body = "Names know no sequences any more.\n\nRefactoring.\n"
+        self.assertEqual(len(list(commits.complaints_of("core: move names", body, ["tests/sim/digest"]))), 1)
+        self.assertEqual(list(commits.complaints_of("core: move names", body, ["tests/sim/main.cc"])), [])
+        self.assertEqual(list(commits.complaints_of("core: hold names", "Longer.", ["tests/sim/digest"])), [])
 
     def test_upward_include_is_found(self):
         self.assert_one(includes.check, "daemon/core/a.h", '#include "daemon/rpc/router.h"\n')

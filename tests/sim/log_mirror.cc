@@ -33,6 +33,7 @@ void LogMirror::violation(const std::string& what) const {
 // --- while a daemon runs
 
 void LogMirror::committed(LogPosition position) {
+  stage_.transcript.committed(site_);
   committing_ = false;
   for (const LogEntry& entry : turn_) {
     apply(entry);

@@ -26,7 +26,10 @@ class LogMirror {
   // A start has read the directory.
   void started(const Started& started);
   void start_was_cut_off() { start_cut_off_ = true; }
-  void append(const LogEntry& entry) { turn_.push_back(entry); }
+  void append(const LogEntry& entry) {
+    stage_.transcript.appended(site_, entry);
+    turn_.push_back(entry);
+  }
   // Around the log's own commit: what ends in between may be in the log or not.
   void committing() { committing_ = true; }
   void committed(LogPosition position);

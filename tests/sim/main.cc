@@ -1,5 +1,6 @@
 // The simulator: `sim --seed N` runs one world, and `sim --events M` as many as it takes to make M
-// events. The same seed makes the same events.
+// events. The same seed makes the same events. `sim --digest` runs a number of worlds, and prints
+// what their transcripts come to.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,8 @@
 namespace seqd::sim {
 namespace {
 
+using Use = Transcript::Use;
+
 // A run of this length makes everything happen that is in counts.def; the rarest kind (returns that
 // never will be applied) had to be waited for longer than 5 million events.
 constexpr std::uint64_t kEventsForAll = 20'000'000;
@@ -20,7 +23,8 @@ struct Arguments {
   std::optional<std::uint64_t> seed;  // one world; else many, from `from` on
   std::uint64_t from = 1;
   std::uint64_t events = 0;
-  bool verbose = false;
+  std::uint64_t worlds = 0;  // for the digest
+  Printed printed;
 };
 
 struct Totals {
@@ -41,8 +45,9 @@ std::optional<Arguments> read_arguments(int count, char** words) {
   Arguments arguments;
   for (int at = 1; at < count; ++at) {
     const std::string_view word = words[at];
-    if (word == "--verbose") {
-      arguments.verbose = true;
+    if (word == "--verbose" || word == "--transcript") {
+      arguments.printed.history = word == "--verbose";
+      arguments.printed.transcript = word == "--transcript" ? Use::print : Use::none;
       continue;
     }
     if (at + 1 == count) return std::nullopt;
@@ -55,17 +60,20 @@ std::optional<Arguments> read_arguments(int count, char** words) {
       arguments.from = number;
     } else if (word == "--events") {
       arguments.events = number;
+    } else if (word == "--digest") {
+      arguments.worlds = number;
     } else {
       return std::nullopt;
     }
   }
-  if (!arguments.seed && arguments.events == 0) return std::nullopt;
+  if (!arguments.seed && arguments.worlds == 0 && arguments.events == 0) return std::nullopt;
   return arguments;
 }
 
-// `events` 0: as many as the world has of its own.
-void run_world(std::uint64_t seed, std::uint64_t events, bool verbose, Totals& totals) {
-  Simulation simulation(seed, verbose);
+// `events` 0: as many as the world has of its own. Returns the digest of its transcript.
+std::uint64_t run_world(std::uint64_t seed, std::uint64_t events, const Printed& printed,
+                        Totals& totals) {
+  Simulation simulation(seed, printed);
   running = &simulation.stage().history;
   simulation.run(events > 0 ? events : simulation.stage().profile.events);
   running = nullptr;
@@ -73,6 +81,7 @@ void run_world(std::uint64_t seed, std::uint64_t events, bool verbose, Totals& t
   totals.events += simulation.stage().history.events();
   totals.issued += simulation.stage().accounts.issued();
   totals.counts.add(simulation.stage().counts);
+  return simulation.stage().transcript.digest();
 }
 
 std::int64_t of_group(const Counts& counts, Group group) {
@@ -117,10 +126,26 @@ void print_last_line(const Totals& totals) {
       group(Group::store) - kind(Kind::lease_granted), static_cast<long long>(totals.issued));
 }
 
+// One line for all of these worlds.
+int run_digest(const Arguments& arguments) {
+  Totals totals;
+  Transcript all(Use::digest);
+  const std::uint64_t end = arguments.from + arguments.worlds;
+  for (std::uint64_t seed = arguments.from; seed < end; ++seed) {
+    all.finished(seed, run_world(seed, arguments.events, {false, Use::digest}, totals));
+  }
+  std::printf("worlds %llu to %llu: %016llx\n", static_cast<unsigned long long>(arguments.from),
+              static_cast<unsigned long long>(end - 1),
+              static_cast<unsigned long long>(all.digest()));
+  return 0;
+}
+
 int run(const Arguments& arguments) {
+  if (arguments.worlds > 0) return run_digest(arguments);
   Totals totals;
   if (arguments.seed) {
-    run_world(*arguments.seed, arguments.events, arguments.verbose, totals);
+    run_world(*arguments.seed, arguments.events, arguments.printed, totals);
+    if (arguments.printed.transcript == Use::print) return 0;
     print_counts(totals);
     print_last_line(totals);
     return 0;
@@ -128,7 +153,7 @@ int run(const Arguments& arguments) {
   std::printf("sim: worlds from seed %llu on\n", static_cast<unsigned long long>(arguments.from));
   std::fflush(stdout);
   for (std::uint64_t seed = arguments.from; totals.events < arguments.events; ++seed) {
-    run_world(seed, 0, arguments.verbose, totals);
+    run_world(seed, 0, arguments.printed, totals);
   }
   print_counts(totals);
   const bool complete = arguments.events < kEventsForAll || everything_happened(totals);
@@ -145,10 +170,11 @@ int run(const Arguments& arguments) {
 int main(int count, char** words) {
   const auto arguments = seqd::sim::read_arguments(count, words);
   if (!arguments) {
-    std::fprintf(
-        stderr,
-        "usage: sim --seed N [--events M] [--verbose]   one world\n"
-        "       sim --events M [--from N]               worlds until there were M events\n");
+    std::fprintf(stderr,
+                 "usage: sim --seed N [--events M] [--verbose | --transcript]   one world\n"
+                 "       sim --events M [--from N]          worlds until there were M events\n"
+                 "       sim --digest W [--from N] [--events M]   what W worlds come to, of M "
+                 "events each\n");
     return 2;
   }
   std::signal(SIGABRT, seqd::sim::print_history);

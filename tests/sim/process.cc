@@ -74,6 +74,7 @@ Status Process::start() {
                                                               : "start: fresh",
                       number(), static_cast<std::int64_t>(started->gaps.size()));
   count_start(started->how);
+  stage_.transcript.started(number(), started->how);
   place_.mirror.started(*started);
   place_.mirror.set_elsewhere(place_.elsewhere);
   make_core(*started);
@@ -178,6 +179,7 @@ void Process::submit(std::function<void()> job, std::function<void()> done) {
 }
 
 void Process::raise(const Event& event) {
+  stage_.transcript.raised(number(), event);
   if (event.kind == EventKind::lease_granted) stage_.count(Kind::lease_granted);
   if (event.kind == EventKind::sequence_moved) stage_.happened(Kind::moved, number());
   if (event.kind == EventKind::gap_superseded) stage_.count(Kind::superseded);

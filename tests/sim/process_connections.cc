@@ -59,6 +59,7 @@ void Process::send(Connection& connection) {
   protocol::Buffer& out = connection.session->out;
   protocol::FrameScanner scanner(protocol::kReplyLimits);
   std::span<const std::uint8_t> rest = out.bytes();
+  stage_.transcript.replied(number(), connection.number, rest);
   while (!rest.empty()) {
     const protocol::ScanResult scan = scanner.scan(rest);
     protocol::Message message;

@@ -23,8 +23,8 @@ class RestlessZone final : public TimeZone {
 
 }  // namespace
 
-Simulation::Simulation(std::uint64_t seed, bool verbose)
-    : stage_(seed, verbose),
+Simulation::Simulation(std::uint64_t seed, const Printed& printed)
+    : stage_(seed, printed),
       trouble_(stage_, machines_, sites_, databases_,
                [this](Machine& machine, const std::string& path) -> Site& {
                  Site& site = add_site(machine, path);

@@ -19,7 +19,7 @@ namespace seqd::sim {
 
 class Simulation {
  public:
-  Simulation(std::uint64_t seed, bool verbose);
+  explicit Simulation(std::uint64_t seed, const Printed& printed = {});
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;

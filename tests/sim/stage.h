@@ -12,14 +12,25 @@
 #include "tests/sim/floors.h"
 #include "tests/sim/history.h"
 #include "tests/sim/profile.h"
+#include "tests/sim/transcript.h"
 #include "tests/unit/seeded_random.h"
 #include "tests/unit/virtual_time.h"
 
 namespace seqd::sim {
 
+// What is printed of a world while it runs.
+struct Printed {
+  bool history = false;
+  Transcript::Use transcript = Transcript::Use::none;
+};
+
 struct Stage {
-  Stage(std::uint64_t seed, bool verbose)
-      : random(seed), history(seed, verbose, time), accounts(history), profile(seed) {}
+  Stage(std::uint64_t seed, const Printed& printed)
+      : random(seed),
+        history(seed, printed.history, time),
+        transcript(printed.transcript),
+        accounts(history),
+        profile(seed) {}
 
   // An event `delay_ms` from now.
   TimerId after(std::int64_t delay_ms, std::function<void()> event) {
@@ -42,6 +53,7 @@ struct Stage {
   VirtualTime time;
   SeededRandom random;
   History history;
+  Transcript transcript;
   Counts counts;
   Accounts accounts;
   Floors floors;

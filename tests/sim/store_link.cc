@@ -98,6 +98,8 @@ void StoreLink::knows_the_heartbeat(const LeaseRequest& request) {
 }
 
 void StoreLink::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
+  note("lease", request.binding, request.token, request.instance, request.sequence, request.count,
+       request.high_water, request.max_value, request.take_parked, request.heartbeat);
   of_the_former("IDs");
   leaves(request.sequence);
   if (!owner_.intent_is_durable(request.token)) {
@@ -146,6 +148,8 @@ void StoreLink::make_reappear(LeaseOutcome& outcome, const LeaseRequest& request
 }
 
 void StoreLink::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
+  note("resolve", request.binding, request.token, request.instance, request.sequence, request.count,
+       request.high_water, request.max_value, request.take_parked, request.heartbeat);
   of_the_former("a lease");
   leaves(request.sequence);
   knows_the_heartbeat(request);
@@ -164,6 +168,8 @@ void StoreLink::resolve(const LeaseRequest& request, std::function<void(Resoluti
 
 void StoreLink::return_range(const ReturnRequest& request,
                              std::function<void(ReturnOutcome)> done) {
+  note("return", request.binding, request.token, request.instance, request.sequence, request.begin,
+       request.end, static_cast<int>(request.reuse), request.give_up, request.heartbeat);
   of_the_former("a return");
   leaves(request.sequence);
   if (!owner_.intent_is_durable(request.token)) {
@@ -184,6 +190,7 @@ void StoreLink::return_range(const ReturnRequest& request,
 
 void StoreLink::forget(const ForgetRequest& request,
                        std::function<void(Result<InstanceRecords>)> done) {
+  note("forget", request.instance, request.slots.size(), request.entry, request.only_look);
   if (refuse_elsewhere(done, Result<InstanceRecords>(kAway))) return;
   make(Call<Result<InstanceRecords>>{
       [&database = database_, request](const std::function<void(Result<InstanceRecords>)>& answer) {
@@ -193,6 +200,7 @@ void StoreLink::forget(const ForgetRequest& request,
 }
 
 void StoreLink::claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) {
+  note("claim", request.instance, request.epoch, request.nonce, request.resumes);
   if (request.epoch > 0) of_the_former("the remainder");
   if (refuse_elsewhere(done, Result<ClaimOutcome>(kAway))) return;
   if (!owner_.claim_is_durable(request.nonce)) {
@@ -205,7 +213,8 @@ void StoreLink::claim(const ClaimRequest& request, std::function<void(Result<Cla
       std::move(done), kAway, kAway, kDenied});
 }
 
-void StoreLink::identify(const Token& /*candidate*/, std::function<void(Result<Token>)> done) {
+void StoreLink::identify(const Token& candidate, std::function<void(Result<Token>)> done) {
+  note("identify", candidate);
   make(Call<Result<Token>>{[&database = database_, elsewhere = elsewhere_](
                                const std::function<void(Result<Token>)>& answer) {
                              Token identity = database.identity();
@@ -216,6 +225,7 @@ void StoreLink::identify(const Token& /*candidate*/, std::function<void(Result<T
 }
 
 void StoreLink::beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) {
+  note("beat", request.instance, request.known, request.raise);
   if (refuse_elsewhere(done, Result<BeatOutcome>(kAway))) return;
   // One that was sent before a copy came in place, and raised its heartbeat, would hide it from a
   // daemon that has gone on since: see decision 121.
@@ -229,6 +239,7 @@ void StoreLink::beat(const BeatRequest& request, std::function<void(Result<BeatO
 }
 
 void StoreLink::read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) {
+  note("read", request.binding, request.instance);
   if (refuse_elsewhere(done, Result<CounterReading>(kAway))) return;
   if (refuse_missing(request.binding, done, Result<CounterReading>(kDenied))) return;
   const auto over = [this, done = std::move(done)](const Result<CounterReading>& out) {
@@ -247,6 +258,7 @@ void StoreLink::read(const ReadRequest& request, std::function<void(Result<Count
 
 void StoreLink::advance(const AdvanceRequest& request,
                         std::function<void(Result<std::int64_t>)> done) {
+  note("advance", request.binding, request.next_id, request.withdraw);
   if (refuse_elsewhere(done, Result<std::int64_t>(kAway))) return;
   if (refuse_missing(request.binding, done, Result<std::int64_t>(kDenied))) return;
   make(Call<Result<std::int64_t>>{
@@ -260,6 +272,7 @@ void StoreLink::advance(const AdvanceRequest& request,
 
 void StoreLink::find_counters(const CounterQuery& query,
                               std::function<void(Result<CounterPage>)> done) {
+  note("find", query.binding, query.after, query.limit);
   if (refuse_elsewhere(done, Result<CounterPage>(kAway))) return;
   make(Call<Result<CounterPage>>{
       [&database = database_, query](const std::function<void(Result<CounterPage>)>& answer) {
@@ -270,6 +283,7 @@ void StoreLink::find_counters(const CounterQuery& query,
 
 void StoreLink::remove_counters(const CounterRemoval& removal,
                                 std::function<void(std::vector<RemovalOutcome>)> done) {
+  note("remove", removal.binding, removal.counters.size());
   using Outcomes = std::vector<RemovalOutcome>;
   const auto all_fail = [&](const Status& why) {
     return Outcomes(1, {RemovalOutcome::Kind::failed, why});

@@ -83,6 +83,10 @@ class StoreLink final : public LeaseStore, public PurgeStore {
   };
   template <typename Outcome>
   void make(Call<Outcome> call);
+  template <typename... Parts>
+  void note(const char* verb, const Parts&... parts) {
+    stage_.transcript.asked(owner_.number(), name(), verb, parts...);
+  }
   void leaves(const std::string& sequence);
   void make_reappear(LeaseOutcome& outcome, const LeaseRequest& request);
   void knows_the_heartbeat(const LeaseRequest& request);
