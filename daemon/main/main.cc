@@ -15,7 +15,6 @@
 #include "daemon/main/exit_codes.h"
 #include "daemon/main/modules/store_modules.h"
 #include "daemon/os/activation.h"
-#include "daemon/os/init_process.h"
 #include "daemon/os/journal/journal.h"
 
 namespace {
@@ -71,7 +70,6 @@ void prepare_process() {
 }
 
 int serve(const seqd::ConfigurationRequest& request) {
-  seqd::be_init_for_a_child();
   seqd::Result<seqd::Configuration> configuration = seqd::load_configuration(request);
   if (!configuration.ok()) return fail(configuration.status());
   const seqd::Result<std::vector<int>> sockets = seqd::activated_sockets();

@@ -1,6 +1,5 @@
 #include "daemon/os/notify.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <systemd/sd-daemon.h>
@@ -22,33 +21,14 @@ namespace {
 
 constexpr std::size_t kMaxStatus = 512;  // bytes
 
-int connected = -1;  // see notify_through()
-
 // A status is one line: a newline in it would be read as the next variable.
 std::string status_line(std::string_view status) {
   return "STATUS=" + escape_line(status, kMaxStatus);
 }
 
-// `address` may be null, of a socket that is connected.
-int send_at_once(int socket, const std::string& state, sockaddr_un* address, std::size_t length) {
-  iovec text = {const_cast<char*>(state.data()), state.size()};
-  msghdr message{};
-  message.msg_name = address;
-  message.msg_namelen = static_cast<socklen_t>(length);
-  message.msg_iov = &text;
-  message.msg_iovlen = 1;
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 1;
-}
-
 }  // namespace
 
-void notify_through(int socket) {
-  if (connected >= 0) ::close(connected);
-  connected = socket < 0 ? -1 : ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
-}
-
 int notify_at_once(const std::string& state) {
-  if (connected >= 0) return send_at_once(connected, state, nullptr, 0);
   const char* place = std::getenv("NOTIFY_SOCKET");
   if (place == nullptr || *place == '\0') return 0;
   sockaddr_un address{};
@@ -60,8 +40,10 @@ int notify_at_once(const std::string& state) {
   if (*place == '@') address.sun_path[0] = '\0';
   const int descriptor = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (descriptor < 0) return -errno;
-  const int code =
-      send_at_once(descriptor, state, &address, offsetof(sockaddr_un, sun_path) + length);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
+  const ssize_t sent = ::sendto(descriptor, state.data(), state.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
+                                reinterpret_cast<const sockaddr*>(&address), size);
+  const int code = sent < 0 ? -errno : 1;
   ::close(descriptor);
   return code;
 }

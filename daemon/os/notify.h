@@ -17,10 +17,6 @@ namespace seqd {
 // (-EAGAIN: nobody takes it now). Any thread, while none changes the environment.
 int notify_at_once(const std::string& state);
 
-// From here on reports go to that connected socket, of which a copy is kept, and no more to
-// $NOTIFY_SOCKET; -1: there again. Before there are threads.
-void notify_through(int socket);
-
 class ServiceNotifier {
  public:
   // `events` must outlive it.

@@ -8,11 +8,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
-
-#include "daemon/os/notify_relay.h"
 
 namespace seqd {
 namespace {
@@ -169,108 +166,6 @@ TEST_CASE("TheWatchdogIsFedTwiceInItsTime") {
   CHECK(ServiceNotifier::watchdog_interval_ms() == 0);
   unsetenv("WATCHDOG_PID");
   unsetenv("WATCHDOG_USEC");
-}
-
-// Process 1 passes on what the daemon reports, and nothing else (the whole of it:
-// tests/integration/service/test_process_one.py).
-
-std::size_t open_files() {
-  const std::filesystem::directory_iterator files("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
-}
-
-// The relay, between the manager and a daemon, which both are this process.
-struct Relayed {
-  Relayed() : relay(NotifyRelay::make()) { REQUIRE(relay); }
-  void report(const char* text) const {
-    relay->use();
-    REQUIRE(notify_at_once(text) > 0);
-    notify_through(-1);
-  }
-  const NotifySocket manager;
-  const std::optional<NotifyRelay> relay;
-};
-
-TEST_CASE("ReportsOfTheDaemonArePassedOnInOrder") {
-  const Relayed between;
-  between.report("READY=1\nSTATUS=3 sequences");
-  between.report("WATCHDOG=1");
-  CHECK(between.manager.take().empty());
-  between.relay->pass_on();
-  CHECK(between.manager.take() == "READY=1\nSTATUS=3 sequences");
-  CHECK(between.manager.take() == "WATCHDOG=1");
-  CHECK(between.manager.take().empty());
-}
-
-TEST_CASE("AManagerThatTakesNothingIsNotWaitedForAndIsToldLater") {
-  const Relayed between;
-  HeardEvents events;
-  ServiceNotifier filler(events);
-  for (int report = 0; report < 10'000; ++report) filler.watchdog();
-  REQUIRE(events.texts.size() == 1);
-  between.report("READY=1\nSTATUS=3 sequences");
-  between.report("STOPPING=1");
-  ::alarm(60);  // the end of a process 1 that waits
-  CHECK_FALSE(between.relay->pass_on());
-  CHECK_FALSE(between.relay->pass_on());
-  ::alarm(0);
-  while (between.manager.take() == "WATCHDOG=1") continue;
-  CHECK(between.relay->pass_on());
-  CHECK(between.manager.take() == "READY=1\nSTATUS=3 sequences");
-  CHECK(between.manager.take() == "STOPPING=1");
-  CHECK(between.manager.take().empty());
-}
-
-// Any user who shares the network namespace could send to a name, and fill the socket.
-TEST_CASE("TheRelayHasNoNameThatOthersCouldFill") {
-  const Relayed between;
-  between.report("WATCHDOG=1");
-  sockaddr_un address{};
-  socklen_t size = sizeof(address);
-  REQUIRE(getsockname(between.relay->fd(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  CHECK(size == sizeof(sa_family_t));
-}
-
-TEST_CASE("ARelayThatIsFullIsNotWaitedFor") {
-  const Relayed between;
-  between.relay->use();
-  HeardEvents events;
-  ServiceNotifier daemon(events);
-  ::alarm(60);  // the end of a daemon that waits
-  for (int report = 0; report < 10'000; ++report) daemon.watchdog();
-  daemon.ready("3 sequences");
-  notify_through(-1);
-  CHECK(events.texts.size() == 2);
-  while (!between.relay->pass_on())
-    while (!between.manager.take().empty()) continue;
-  between.relay->use();
-  daemon.watchdog();
-  notify_through(-1);
-  while (between.manager.take() == "WATCHDOG=1") continue;
-  CHECK(between.relay->pass_on());
-  ::alarm(0);
-  CHECK(between.manager.take() == "READY=1\nSTATUS=3 sequences");
-  CHECK(between.manager.take() == "WATCHDOG=1");
-}
-
-TEST_CASE("ClosingTheRelayLeavesTheDaemonsSide") {
-  const NotifySocket manager;
-  const std::size_t before = open_files();
-  {
-    const auto relay = NotifyRelay::make();
-    REQUIRE(relay);
-    relay->use();
-  }
-  CHECK(notify_at_once("WATCHDOG=1") < 0);  // its other side is gone, as with the init
-  CHECK(open_files() == before + 1);
-  notify_through(-1);
-  CHECK(open_files() == before);
-  CHECK(notify_at_once("WATCHDOG=1") > 0);
-}
-
-TEST_CASE("WithoutAManagerNothingIsRelayed") {
-  unsetenv("NOTIFY_SOCKET");
-  CHECK_FALSE(NotifyRelay::make().has_value());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -229,3 +230,26 @@ def test_AnotherUserCannotKeepTheDaemonFromStarting(places):
     finally:
         for key in taken:
             subprocess.run(["ipcrm", "-m", key], check=False)
+
+
+def test_ProcessOneStopsOrderlyAndGoesOnAfterAKill(make_daemon):
+    """Without an init: the kernel sends process 1 only the signals that it handles."""
+    if os.getuid() != 0:
+        raise NotShown("a PID namespace is for root only")
+    daemon = make_daemon(defaults=DEFAULTS)
+    daemon.prefix = ["unshare", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"]
+
+    def first():
+        parent = daemon.process.pid
+        return int(Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="ascii"))
+
+    daemon.start()
+    assert ids(daemon, 3) == [1, 2, 3]
+    os.kill(first(), signal.SIGTERM)
+    assert daemon.wait_exit() == 0
+    daemon.start()
+    assert ids(daemon, 3) == [4, 5, 6]
+    os.kill(first(), signal.SIGKILL)
+    daemon.wait_exit()
+    daemon.start()
+    assert ids(daemon, 3) == [7, 8, 9]
