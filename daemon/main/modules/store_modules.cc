@@ -1,6 +1,7 @@
 #include "daemon/main/modules/store_modules.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "daemon/base/assertion.h"
@@ -12,6 +13,12 @@ namespace {
 // As the types are called in options.def.
 constexpr char kMongodb[] = "mongodb";
 constexpr char kDynamodb[] = "dynamodb";
+
+// None: a store of that type needs no module.
+std::optional<Module> module_of(StoreType type) {
+  if (type == StoreType::sqlite) return std::nullopt;
+  return Module(type == StoreType::mongodb ? kMongodb : kDynamodb);
+}
 
 // OK where it is loaded already.
 template <typename Offered>
@@ -51,8 +58,8 @@ std::string describe_store_modules() {
 }
 
 Status check_store_module(StoreType type) {
-  if (type == StoreType::sqlite) return {};
-  return Module(type == StoreType::mongodb ? kMongodb : kDynamodb).find().status();
+  const std::optional<Module> module = module_of(type);
+  return module ? module->load().status() : Status();
 }
 
 Result<Configuration> with_modules(Result<Configuration> next,
@@ -62,8 +69,9 @@ Result<Configuration> with_modules(Result<Configuration> next,
     const bool known =
         std::any_of(before.begin(), before.end(),
                     [type = settings.type](const auto& one) { return one.second.type == type; });
-    const Status module = known ? Status() : check_store_module(settings.type);
-    if (!module.ok()) return Status(module.code(), "store \"" + name + "\": " + module.text());
+    const std::optional<Module> module = known ? std::nullopt : module_of(settings.type);
+    const Status found = module ? module->find().status() : Status();
+    if (!found.ok()) return Status(found.code(), "store \"" + name + "\": " + found.text());
   }
   return next;
 }

@@ -28,10 +28,11 @@ class StoreModules {
 
 // One line for each module: where it is, or what to do about it. Loads none.
 std::string describe_store_modules();
-// OK: the module that a store of this type needs is there and of this build, or none is needed.
+// OK: a store of this type needs no module, or its module was loaded. For a process that serves
+// nothing: the libraries stay in memory.
 Status check_store_module(StoreType type);
-// `next`, or CONFIG where the next start would fail: a module of its stores is missing. Those of
-// types that are in use, `before`, are loaded. Any thread.
+// `next`, or CONFIG where a module of its stores is missing. Those of types that are in use,
+// `before`, are loaded. Any thread.
 Result<Configuration> with_modules(Result<Configuration> next,
                                    const std::map<std::string, StoreSettings>& before);
 

@@ -13,7 +13,6 @@
 
 #include "daemon/os/journal/event_line.h"
 #include "daemon/os/modules/module_build.h"
-#include "daemon/os/modules/module_file.h"
 
 namespace seqd {
 namespace {
@@ -71,6 +70,16 @@ bool may_be_replaced(int file, const std::string& directory) {
          !trusted.allows(of_file) || !trusted.allows(of_directory);
 }
 
+bool is_regular(int file) {
+  struct stat of_file {};
+  return fstat(file, &of_file) == 0 && S_ISREG(of_file.st_mode);
+}
+
+std::string loader_error() {
+  const char* const why = dlerror();
+  return escape_line(why == nullptr ? "no reason" : why);
+}
+
 }  // namespace
 
 Module::Module(std::string name, std::vector<std::string> directories)
@@ -78,12 +87,19 @@ Module::Module(std::string name, std::vector<std::string> directories)
 
 Module::Module(std::string name) : Module(std::move(name), beside_the_program()) {}
 
+std::string Module::reinstall() const {
+  return "install both again, in one version: apt install --reinstall seqd seqd-" + name_;
+}
+
+Status Module::failure(const std::string& what) const {
+  return failure(what, reinstall());
+}
+
 Status Module::failure(const std::string& what, const std::string& instead) const {
   return {ErrorCode::CONFIG, "module " + name_ + ": " + what + "; " + instead};
 }
 
 Result<std::string> Module::find() const {
-  const std::string again = "install it again: apt install --reinstall seqd-" + name_;
   std::string places;
   for (const std::string& directory : directories_) {
     const std::string path = directory + "/" + name_ + ".so";
@@ -92,19 +108,13 @@ Result<std::string> Module::find() const {
       places += (places.empty() ? "" : " and ") + path;
       continue;
     }
-    if (file.number < 0) return failure(path + " cannot be opened: " + std::strerror(errno), again);
+    if (file.number < 0) return failure(path + " cannot be opened: " + std::strerror(errno));
+    if (!is_regular(file.number)) return failure(path + " is no regular file");
     if (may_be_replaced(file.number, directory)) {
       return failure(path +
                          " may be of another user: the file or its directory belongs to one, or "
                          "others may write to it",
-                     "make both root's, and not writable for others, or " + again);
-    }
-    const Result<std::string> build = build_of_module(file.number);
-    if (!build.ok()) return failure(path + " " + build.status().text(), again);
-    if (*build != module_build()) {
-      return failure(path + " is of another build (" + escape_line(*build) + "), this seqd is " +
-                         std::string(module_build()),
-                     "install both in one version: apt install seqd seqd-" + name_);
+                     "make both root's, and not writable for others, or " + reinstall());
     }
     return path;
   }
@@ -117,13 +127,16 @@ Result<void*> Module::load() const {
   if (!path.ok()) return path.status();
   // Never closed: threads of the driver may outlive a store.
   void* const handle = dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* const entry =
-      handle == nullptr ? nullptr : dlsym(handle, ("seqd_" + name_ + "_module").c_str());
-  if (entry != nullptr) return entry;
-  const char* const why = dlerror();
-  return failure(
-      *path + " cannot be loaded: " + escape_line(why == nullptr ? "no reason" : why),
-      "install it again, with what it depends on: apt install --reinstall seqd-" + name_);
+  if (handle == nullptr) return failure(*path + " cannot be loaded: " + loader_error());
+  const auto* const build = static_cast<const char*>(dlsym(handle, "seqd_module_build"));
+  if (build == nullptr) return failure(*path + " is no module of seqd");
+  if (build != module_build()) {
+    return failure(*path + " is of another build (" + escape_line(build) + "), this seqd is " +
+                   std::string(module_build()));
+  }
+  void* const entry = dlsym(handle, ("seqd_" + name_ + "_module").c_str());
+  if (entry == nullptr) return failure(*path + " is another module: " + loader_error());
+  return entry;
 }
 
 std::string Module::description() const {

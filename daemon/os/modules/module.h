@@ -20,16 +20,18 @@ class Module {
   Module(std::string name, std::vector<std::string> directories);
   explicit Module(std::string name);
 
-  // The path of the file. CONFIG when there is none, or it cannot be read, is of another build, or
-  // may be another user's; the text says what to do. Loads nothing.
+  // The path of the file. CONFIG when there is none, or it cannot be read, or may be another
+  // user's; the text says what to do. Loads nothing.
   Result<std::string> find() const;
   // Loads it, once and for good, with all that it needs, and returns its function seqd_NAME_module.
-  // CONFIG as above, or when a library is lacking.
+  // CONFIG as above, or when it is of another build, or a library is lacking.
   Result<void*> load() const;
   // For people: where it is, or why it cannot be used; one line.
   std::string description() const;
 
  private:
+  std::string reinstall() const;
+  Status failure(const std::string& what) const;
   Status failure(const std::string& what, const std::string& instead) const;
 
   const std::string name_;

@@ -3,14 +3,13 @@
 
 #include <string_view>
 
+// What a module exports for the comparison.
+extern "C" const char seqd_module_build[];
+
 namespace seqd {
 
-// The name of the owner in the ELF note of a module.
-inline constexpr char kModuleOwner[] = "seqd";
-
 // The version, and a fingerprint of the headers that program and modules share: "0.2.0
-// 91c4d0a7e55b02f8". Every file that holds this source has the same text in an ELF note, so that a
-// file can be compared without loading it.
+// 91c4d0a7e55b02f8". Equal versions differ while one is developed.
 std::string_view module_build();
 
 }  // namespace seqd
