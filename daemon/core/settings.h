@@ -24,16 +24,13 @@ struct IdFormatSettings {
   std::string time_zone = "UTC";
   std::string scramble_key_file;
   std::string scramble_key_credential;
-  // The name of the first period that has a scramble of its own; empty: every period has.
-  std::string scramble_periods_from;
   // What was made of these; null: a text can be neither written nor read.
   std::shared_ptr<const IdFormat> compiled;
 
   bool operator==(const IdFormatSettings& other) const {
     return format == other.format && time_zone == other.time_zone &&
            scramble_key_file == other.scramble_key_file &&
-           scramble_key_credential == other.scramble_key_credential &&
-           scramble_periods_from == other.scramble_periods_from;
+           scramble_key_credential == other.scramble_key_credential;
   }
 };
 

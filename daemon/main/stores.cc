@@ -23,17 +23,6 @@ void tell(EventSink& events, const std::string& store, const BlockingStore::Leas
                 {{"STORE", store}, {"LEASE_MODE", mode.word}}});
 }
 
-void tell_conversion(EventSink& events, const std::string& store,
-                     const SchemaConversion& conversion) {
-  const std::string from = std::to_string(conversion.from);
-  const std::string to = std::to_string(conversion.to);
-  events.raise(
-      {EventKind::store_converted,
-       "store \"" + store + "\" was converted from schema " + from + " to " + to +
-           "; as it was before, it is in " + conversion.copy,
-       {{"STORE", store}, {"FROM_SCHEMA", from}, {"SCHEMA", to}, {"COPY", conversion.copy}}});
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
@@ -62,10 +51,7 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
         settings.type == StoreType::mongodb
             ? [&events, store_name = name](
                   const BlockingStore::LeaseMode& mode) { tell(events, store_name, mode); }
-            : WorkerStore::ModeTold(),
-        [&events, store_name = name](const SchemaConversion& conversion) {
-          tell_conversion(events, store_name, conversion);
-        });
+            : WorkerStore::ModeTold());
   }
   for (auto& [name, entry] : stores->entries_) {
     LeaseStore* store = entry.worker_store.get();

@@ -252,7 +252,7 @@ Change spelled(const Spelling& as) {
     if (!as.period.empty()) {
       settings.periods.period = as.period;
       settings.periods.rule = PeriodRule::make(as.period, zone).value();
-      made->set_periods(settings.periods.rule, "");
+      made->set_periods(settings.periods.rule);
     }
     settings.text.compiled = std::move(made);
   };

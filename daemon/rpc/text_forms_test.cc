@@ -37,17 +37,15 @@ std::shared_ptr<const BlockCipher> key(std::uint8_t number) {
 }
 
 struct FormService : Service {
-  void set(const std::string& format, const IdKeys& keys = {}, const std::string& period = "",
-           const std::string& from = "") {
+  void set(const std::string& format, const IdKeys& keys = {}, const std::string& period = "") {
     SequenceSettings& settings = world.core.settings.add("ids");
     settings.text.format = format;
-    settings.text.scramble_periods_from = from;
     auto made = std::make_shared<IdFormat>(read_template(format).value(), nullptr, keys);
     settings.periods = PeriodSettings();
     if (!period.empty()) {
       settings.periods.period = period;
       settings.periods.rule = PeriodRule::make(period, nullptr).value();
-      made->set_periods(settings.periods.rule, from);
+      made->set_periods(settings.periods.rule);
     }
     settings.text.compiled = std::move(made);
   }
@@ -255,17 +253,6 @@ TEST_CASE("ReloadRecordsNoFormWhileNoTextIsIssued", "[text_forms]") {
   CHECK(forms() == 1);
 }
 
-TEST_CASE("LogOfTheFormerVersionIsTakenToHaveGivenTextsAsConfigured", "[text_forms]") {
-  FormService service;
-  service.set("{number:6}");
-  REQUIRE(service.ask(next_request(0, "ids")).id() == 1);
-  service.world.core.log.image.names.clear();
-  service.restart();
-  service.set("{number:6,base16}");
-  service.restart();
-  CHECK(service.next_text().code == ErrorCode::SEQ_CHANGED);
-}
-
 TEST_CASE("PeriodsOfAnotherUnitDoNotGiveTheTextsOfTheFormerOnes", "[text_forms]") {
   FormService service;
   service.set("{date:%y%m%d%H}-{number}", {}, "hour");
@@ -315,29 +302,6 @@ TEST_CASE("ScrambleOfAPeriodIsItsOwn", "[text_forms]") {
     CHECK(service.number_of(second[i]) == static_cast<std::int64_t>(i) + 1);
   }
   CHECK(alike == 0);
-}
-
-TEST_CASE("PeriodsOfTheFormerVersionKeepTheirScramble", "[text_forms]") {
-  FormService service;
-  const std::string format = "{date:%y%m%d}-{number:6,scramble}";
-  // As seqd 0.1 wrote it.
-  service.set(format, {{0, key(1)}}, "day", "2023-11-15");
-  const std::string former = service.text();
-  service.world.core.log.image.names.clear();
-  // Without the option its period is refused, and the next one has a scramble of its own.
-  service.set(format, {{0, key(1)}}, "day");
-  service.restart();
-  CHECK(service.next_text().code == ErrorCode::SEQ_CHANGED);
-  service.world.core.time.advance(2 * kHourMs);
-  const std::string own = service.text();
-  CHECK(service.number_of(own) == 1);
-  CHECK(own.substr(7) != former.substr(7));
-  // With it everything is read and written as it was.
-  service.set(format, {{0, key(1)}}, "day", "2023-11-15");
-  service.restart();
-  CHECK(service.number_of(former) == 1);
-  CHECK(service.number_of(own) == 1);
-  CHECK(service.number_of(service.text()) == 2);
 }
 
 }  // namespace

@@ -71,8 +71,9 @@ void fields(V& v, auto& e, std::in_place_type_t<Issued>) {
   v.number(e.client);
   v.number(e.request);
   v.choice(e.kind, IssueKind::text);
-  if (e.kind == IssueKind::former_text || e.kind == IssueKind::text) v.number(e.wall_s);
-  if (e.kind == IssueKind::text) v.number(e.form);
+  if (e.kind != IssueKind::text) return;
+  v.number(e.wall_s);
+  v.number(e.form);
 }
 template <typename V>
 void fields(V& v, auto& e, std::in_place_type_t<DefineClient>) {

@@ -58,9 +58,7 @@ std::vector<LogEntry> extremes() {
           Acknowledged{every_one, all_ones},
           Issued{},
           Issued{2, 101, 103, 4, 17, IssueKind::text, 3, 1'795'284'309},
-          Issued{2, 101, 103, 4, 17, IssueKind::former_text, 0, 1'795'284'309},
           RetainedIssue{Issued{2, 101, 103, 4, 17, IssueKind::text, 3, least}},
-          RetainedIssue{Issued{2, 101, 103, 4, 17, IssueKind::former_text, 0, least}},
           AvailableRange{all_ones, token, most, 0, least},
           SequenceTotals{all_ones, most, least, -1, 1, 0},
           NextNumbers{all_ones, all_ones, every_one},
@@ -226,15 +224,17 @@ TEST_CASE("EveryKindIsEncodedAsDocumented") {
   }
 }
 
-TEST_CASE("TextIsEncodedAsDocumentedWithItsFormAndWithout") {
-  const auto text = [](std::uint8_t kind) {
-    return Documented(6).number(2).number(101).number(2).number(4).number(17).choice(kind).number(
-        1'795'284'309);
-  };
-  const std::vector<std::uint8_t> with_form = text(3).number(5);
-  const std::vector<std::uint8_t> former = text(2);
-  CHECK(encoded(Issued{2, 101, 103, 4, 17, IssueKind::text, 5, 1'795'284'309}) == with_form);
-  CHECK(encoded(Issued{2, 101, 103, 4, 17, IssueKind::former_text, 0, 1'795'284'309}) == former);
+TEST_CASE("TextIsEncodedAsDocumentedWithItsForm") {
+  const std::vector<std::uint8_t> documented = Documented(6)
+                                                   .number(2)
+                                                   .number(101)
+                                                   .number(2)
+                                                   .number(4)
+                                                   .number(17)
+                                                   .choice(2)
+                                                   .number(1'795'284'309)
+                                                   .number(5);
+  CHECK(encoded(Issued{2, 101, 103, 4, 17, IssueKind::text, 5, 1'795'284'309}) == documented);
 }
 
 // The example of LOG-FORMAT.md.

@@ -195,10 +195,9 @@ Status look_at_header(Candidate& candidate, Recovered& recovered) {
     case HeaderFault::unknown_version:
       return {ErrorCode::STATE_CORRUPT,
               name + " is of version " + std::to_string(candidate.decoded.header.version) +
-                  " and this seqd reads versions " + std::to_string(oldest_log_version) + " to " +
-                  std::to_string(log_version) +
-                  ". Install the seqd that wrote it, or a later one. Nothing was changed; do not "
-                  "delete the state directory"};
+                  ", and this seqd reads version " + std::to_string(log_version) +
+                  ". Install the seqd that wrote it. Nothing was changed; do not delete the state "
+                  "directory"};
     case HeaderFault::damaged:
       recovered.damages.push_back(name + ": the header is damaged");
       [[fallthrough]];

@@ -63,8 +63,7 @@ DecodedHeader decode_header(std::span<const std::uint8_t> sector) {
   }
   SegmentHeader& header = decoded.header;
   header.version = get<std::uint32_t>(&sector[8]);
-  if (header.version < oldest_log_version || header.version > log_version ||
-      get<std::uint32_t>(&sector[12]) != 0) {
+  if (header.version != log_version || get<std::uint32_t>(&sector[12]) != 0) {
     decoded.fault = HeaderFault::unknown_version;
     return decoded;
   }

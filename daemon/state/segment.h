@@ -19,11 +19,10 @@
 
 namespace seqd {
 
-// The version of the log that this seqd writes, and the oldest one that it reads. A release whose
-// log has an entry or a field that the release before does not know is of a version of its own
-// (daemon/doc/LOG-FORMAT.md has the table).
+// The version of the log that this seqd writes, and the only one that it reads: 1 was that of seqd
+// 0.1, which was never released. A release whose log has an entry or a field that the release
+// before does not know is of a version of its own (daemon/doc/LOG-FORMAT.md has the table).
 constexpr std::uint32_t log_version = 2;
-constexpr std::uint32_t oldest_log_version = 1;
 
 struct SegmentHeader {
   std::uint64_t number = 0;  // grows by at least one with every segment; 1 is the first

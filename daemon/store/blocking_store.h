@@ -18,13 +18,6 @@
 
 namespace seqd {
 
-// A database that a former version made, and that was changed to the schema of this one.
-struct SchemaConversion {
-  std::int64_t from = 0;
-  std::int64_t to = 0;
-  std::string copy;  // the file that has it as it was before
-};
-
 class BlockingStore {
  public:
   virtual ~BlockingStore() = default;
@@ -38,8 +31,6 @@ class BlockingStore {
     bool operator==(const LeaseMode&) const = default;
   };
   virtual LeaseMode lease_mode() const = 0;
-  // What opening the store changed, told once. Does not block, as above.
-  virtual std::optional<SchemaConversion> take_conversion() { return {}; }
   // Does not block, as above.
   virtual StorePlace place() const = 0;
   virtual Result<Token> identify(const Token& candidate) = 0;

@@ -27,10 +27,6 @@ void WorkerStore::call_on(Worker& worker, Answer (BlockingStore::*verb)(const Re
 }
 
 void WorkerStore::tell_news() {
-  if (converted_) {
-    if (const std::optional<SchemaConversion> conversion = store_->take_conversion())
-      converted_(*conversion);
-  }
   if (!told_) return;
   const BlockingStore::LeaseMode now = lease_mode();
   if (now == mode_) return;

@@ -21,12 +21,11 @@ namespace seqd {
 class WorkerStore final : public LeaseStore, public InsertStore, public PurgeStore {
  public:
   using ModeTold = std::function<void(const BlockingStore::LeaseMode&)>;
-  using ConversionTold = std::function<void(const SchemaConversion&)>;
 
-  // On the loop thread, after a call, `told` hears how leases are traced, once it is known and
-  // whenever it changes; and `converted` that the database got the schema of this version.
+  // On the loop thread, after a call, `told` is called with how leases are traced, once that is
+  // known and whenever it changes.
   WorkerStore(std::shared_ptr<BlockingStore> store, Worker& worker, Worker& inserter,
-              ModeTold told = {}, ConversionTold converted = {})
+              ModeTold told = {})
       : store_(std::move(store)),
         worker_(worker),
         inserter_(inserter),
@@ -36,8 +35,7 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
             store_, worker_, &BlockingStore::resolve_all)),
         returns_(std::make_shared<BatchQueue<ReturnRequest, ReturnOutcome>>(
             store_, worker_, &BlockingStore::return_all)),
-        told_(std::move(told)),
-        converted_(std::move(converted)) {}
+        told_(std::move(told)) {}
 
   Token new_token(Random& random, const CounterBinding& binding) override {
     return store_->new_token(random, binding);
@@ -87,7 +85,6 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
   const std::shared_ptr<BatchQueue<LeaseRequest, Resolution>> look_ups_;
   const std::shared_ptr<BatchQueue<ReturnRequest, ReturnOutcome>> returns_;
   const ModeTold told_;
-  const ConversionTold converted_;
   BlockingStore::LeaseMode mode_;  // told last
   Lifetime alive_;
 };

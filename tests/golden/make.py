@@ -24,11 +24,7 @@ import msgpack
 GOLDEN = Path(__file__).resolve().parent
 CLIENT = "5eqd".encode().hex() * 4
 PATIENCE_S = 30
-# What the first version called the available IDs in its answers; in pieces, since the glossary gave the word up.
-AVAILABLE_ONCE = "in_" "hand"
-# Options that the first version had under another name, and sequences of what it did not have yet.
-FIRST = {"daemon": {"log_size": "256KiB"}, "sequences": {"orders": {}, "invoices": {}}}
-PRESENT = {
+CONFIGURATION = {
     "daemon": {"state_log_size": "256KiB", "history_max_age": "3650d"},
     "sequences": {
         "orders": {},
@@ -64,14 +60,12 @@ WIRE = [
 ]
 
 
-def take(client, first):
-    """Takes IDs in every way that the version has; returns them by sequence."""
+def take(client):
+    """Takes IDs in every way that there is; returns them by sequence."""
     issued = {"orders": client.many("orders", 100)}
     client.notify("ack", 90)
     issued["orders"] += [client.next("orders", timeout_ms=20_000) for _ in range(30)]
     issued["invoices"] = ids_of(client.call("range", "invoices", 25))
-    if first:
-        return issued
     texts = [client.call("next_text", "invoices") for _ in range(5)]
     issued["invoices"] += [client.call("parse", "invoices", text)["number"] for text in texts]
     for name in ("countdown", "daily", "drained", "parked", "advanced"):
@@ -92,8 +86,7 @@ def settled(client):
     end = time.monotonic() + PATIENCE_S
     rows = None
     while True:
-        found = [{"name": row["name"], "available": row["available" if "available" in row else AVAILABLE_ONCE], "next": row["next"],
-                  "state": row["state"]} for row in client.call("list")]
+        found = [{key: row[key] for key in ("name", "available", "next", "state")} for row in client.call("list")]
         if found == rows and all(row["state"] == "ready" for row in rows):
             return [{key: row[key] for key in ("name", "available", "next")} for row in rows]
         assert time.monotonic() < end, f"no rest: {found}"
@@ -101,11 +94,10 @@ def settled(client):
         time.sleep(0.2)
 
 
-def described(client, issued, first):
+def described(client, issued):
     told = {"list": settled(client), "issued": issued}
-    if not first:
-        told["gaps"] = {name: [[gap["first"], gap["count"], gap["cause"]] for gap in client.call("gaps", name)["gaps"]] for name in issued}
-        told["audit"] = {name: {key: client.call("audit", name)[key] for key in ("leased", "issued", "available", "returned", "gaps")} for name in issued}
+    told["gaps"] = {name: [[gap["first"], gap["count"], gap["cause"]] for gap in client.call("gaps", name)["gaps"]] for name in issued}
+    told["audit"] = {name: {key: client.call("audit", name)[key] for key in ("leased", "issued", "available", "returned", "gaps")} for name in issued}
     return told
 
 
@@ -139,12 +131,11 @@ def pack(state, to):
 
 def main(seqd, revision="HEAD"):
     version = subprocess.run([seqd, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
-    first = version == "0.1.0"
     place = GOLDEN / version
     place.mkdir(exist_ok=True)
     (place / "vectors.json").write_bytes(subprocess.run(
         ["git", "show", f"{revision}:protocol/vectors.json"], cwd=GOLDEN, capture_output=True, check=True).stdout)
-    golden = dict(FIRST if first else PRESENT)
+    golden = dict(CONFIGURATION)
     with tempfile.TemporaryDirectory() as scratch:
         daemon = harness.Daemon(Path(scratch), "wire")
         try:
@@ -157,7 +148,7 @@ def main(seqd, revision="HEAD"):
             try:
                 with daemon.start().connect() as client:
                     client.call("hello", {"client": CLIENT, "name": "golden"})
-                    golden[end] = described(client, take(client, first), first)
+                    golden[end] = described(client, take(client))
                     daemon.terminate() if end == "clean" else daemon.kill()
                 pack(daemon.state, place / f"{end}.tar.xz")
             finally:

@@ -1,8 +1,7 @@
 #!/bin/bash
 # Boots a Debian 12 of its own with a real systemd and does there with the packages what an administrator does: first_boot.sh,
 # second_boot.sh, stores_boot.sh. apt takes them from files, and their dependencies from a cache that is filled before, because the booted system
-# has no network. The version before is the same tree with a lower number; for stores_boot.sh it is 0.1.0. Prints "N passed, N
-# failed".
+# has no network. The version before is the same tree with a lower number. Prints "N passed, N failed".
 # usage: run.sh PACKAGES KILL_CLIENT     PACKAGES is what build-deb.sh made   (needs root)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -28,8 +27,6 @@ if [ ! -e "$before/built" ] || [ "$(cat "$before/built")" != "$before_is" ]; the
   echo "$before_is" >"$before/built"
 fi
 
-old=$PWD/build/deb-0.1.0
-tests/packages/old_release.sh "$old"
 mongod=$(/usr/bin/python3 -B -c "import sys; sys.path.insert(0, 'tests/integration/servers'); import mongod_binary; print(mongod_binary.find_mongod())")
 
 work=$PWD/build/packages-machine
@@ -40,18 +37,17 @@ if [ ! "$work/base/etc/debian_version" -nt "$work/base.tar" ]; then
 fi
 mkdir -p "$work/archives"
 enter_overlay "$work/base"
-mkdir -p "$root"/packages/{old,before,now,modules}
-cp "$old"/*.deb "$root/packages/old"
+mkdir -p "$root"/packages/{before,before-modules,now,modules}
 cp "$before"/*.deb "$root/packages/before"
 find "$packages" -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*' -exec cp {} "$root/packages/now" \;
 mv "$root"/packages/now/seqd-{mongodb,dynamodb}_*.deb "$root/packages/modules"
-rm "$root"/packages/before/seqd-{mongodb,dynamodb}_*.deb
+mv "$root"/packages/before/seqd-{mongodb,dynamodb}_*.deb "$root/packages/before-modules"
 
 reach "$root"
 systemd-nspawn -q -D "$root" -M "seqd-packages-$$" --register=no --keep-unit --pipe "${reaching[@]}" --bind="$work/archives:/var/cache/apt/archives" \
   /bin/bash -c 'mkdir -p /var/cache/apt/archives/partial
     apt-get -qq update && apt-get -qq -y --download-only install /packages/now/*.deb /packages/modules/*.deb &&
-    apt-get -qq -y --download-only install /packages/old/*.deb && cp -R /var/cache/apt/archives /packages/cache' \
+    cp -R /var/cache/apt/archives /packages/cache' \
   </dev/null >"$work/download.log" 2>&1 || { tail -n 30 "$work/download.log" >&2; exit 1; }
 mkdir -p "$root/var/cache/apt/archives"
 mv "$root/packages/cache"/*.deb "$root/var/cache/apt/archives"

@@ -52,13 +52,7 @@ void StoreScope::start() {
   place_.text = place_record(place_.text);
   if (place_.identity) return identified(*place_.identity);
   if (definition_.state == ScopeState::owned) {
-    if (!bound_) {
-      // Of seqd 0.1.0: its store is taken for the one that is configured now. Another place is
-      // noticed from here on, also before the store has answered once.
-      bound_ = StoreBound{id(), {}, place_.text};
-      context_.log.append(*bound_);
-    }
-    if (bound_->place == place_.text && heartbeat_.age == StoreAge::current) open();
+    if (bound_ && bound_->place == place_.text && heartbeat_.age == StoreAge::current) open();
   }
   ask_identity();
 }
@@ -84,8 +78,7 @@ void StoreScope::ask_identity() {
 }
 
 bool StoreScope::is_another(const Token& identity) const {
-  if (!bound_) return false;
-  return bound_->identity == Token{} ? bound_->place != place_.text : bound_->identity != identity;
+  return bound_ && bound_->identity != identity;
 }
 
 void StoreScope::identified(const Token& identity) {

@@ -44,7 +44,7 @@ class StoreScope {
 
   using Owner = ScopeOwner;
   struct Known {
-    std::optional<StoreBound> bound;  // none in a log of seqd 0.1.0 and in a new scope
+    std::optional<StoreBound> bound;  // none in a new scope
     StoreHeartbeat heartbeat;
   };
   StoreScope(const CoreContext& context, Owner& owner, DefineScope definition, Known known,

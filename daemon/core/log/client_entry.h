@@ -16,7 +16,7 @@ struct DefineClient {
   bool operator==(const DefineClient&) const = default;
 };
 
-// Whose connection the client used last. A client without one comes from a log of seqd 0.1.
+// Whose connection the client used last. Follows its DefineClient.
 struct ClientUser {
   ClientId client = 0;
   UserId user = 0;

@@ -33,19 +33,13 @@ enum class StoreAge : std::uint8_t {
 };
 
 enum class IssueKind : std::uint8_t {
-  single,       // request numbers request, request + 1, ... got one ID each
-  batch,        // all of it belongs to `request`
-  former_text,  // read only: a text of which the log does not say in which form it was issued
-  text,         // as single, and each got its ID as text, which may contain the time of the issue
+  single,  // request numbers request, request + 1, ... got one ID each
+  batch,   // all of it belongs to `request`
+  text,    // as single, and each got its ID as text, which may contain the time of the issue
 };
 
 // Which of the forms of a name (DefineName::forms) a text was issued in.
 using TextForm = std::uint8_t;
-
-// The kind of the request that an issue of that kind answered.
-constexpr IssueKind as_requested(IssueKind kind) {
-  return kind == IssueKind::former_text ? IssueKind::text : kind;
-}
 
 // Whether requests of that kind get one ID each, so that those of several can be one entry.
 constexpr bool is_one_each(IssueKind kind) {

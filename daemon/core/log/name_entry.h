@@ -19,8 +19,7 @@ struct PeriodSpan {
   bool operator==(const PeriodSpan&) const = default;
 };
 
-// Defines a name, or replaces what is known of it. Every name has one since its first use; only
-// names in logs of seqd 0.1 have none.
+// Defines a name, or replaces what is known of it. Every name has one since its first use.
 struct DefineName {
   static constexpr std::size_t kMostForgotten = 4;
   static constexpr std::size_t kMostForms = 16;

@@ -88,7 +88,7 @@ class ReplayTable {
   std::int64_t entries() const { return issues_.used(); }
 
  private:
-  // Who the clients of a log of seqd 0.1 belong to, until they connect.
+  // Until the log's ClientUser, which follows, is applied.
   static constexpr UserId kUnknownUser = kNoUserOrGroup;
 
   struct Client {

@@ -29,9 +29,6 @@ constexpr std::int64_t kLookOnMs = 5;
 constexpr std::int64_t kForgetAfterS = 32 * 86'400;
 constexpr std::int64_t kForgetForRoomAfterS = 3'600;
 
-// The same of seqd 0.1, which did not record what it forgot.
-constexpr std::int64_t kForgotAfterS = 32 * 86'400;
-
 // How long before it begins a period may be advanced: a later one is taken for a typing error. The
 // period behind the present one is never too far ahead.
 constexpr std::int64_t kMostAheadS = 32 * 86'400;
@@ -109,7 +106,7 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
   SequenceId id = find(name);
   // Where this host has leased, the high-water mark knows a counter that was removed.
   if ((id == 0 || at(id).high_water() == 0) && is_known(base)) {
-    Status removed = check_kept(now, know_name(base, settings), settings.periods);
+    Status removed = check_kept(now, know_name(base), settings.periods);
     if (!removed.ok()) return removed;
   }
   if (id == 0) {
@@ -118,7 +115,7 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
     id = *opened;
   }
   ASSERT(is_there(id));
-  if (is_known(base)) note_begun(know_name(base, settings), at(id).settings().periods);
+  if (is_known(base)) note_begun(know_name(base), at(id).settings().periods);
   know_periods(base, settings);
   periods_.set(base, now, id);
   return id;
@@ -150,7 +147,7 @@ Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {
   if (rule == nullptr) return open(name);
   const Period now = rule->at(wall_s(context_));
   if (period_of(name).empty() || period_of(name) == now.name) {
-    DefineName* const known = is_known(base) ? &know_name(base, *settings) : nullptr;
+    DefineName* const known = is_known(base) ? &know_name(base) : nullptr;
     if (known != nullptr && known->newest_s > now.begin_s) {
       known->newest_s = now.begin_s;
       context_.log.append(*known);
@@ -193,31 +190,11 @@ void SequenceTable::settle_name(std::string_view base) {
   names_.erase(known);
 }
 
-// In a log of seqd 0.1 no name is known: what it may have forgotten follows from the newest period,
-// and texts, if any, were issued in the present format. Its periods had one scramble.
-DefineName& SequenceTable::know_name(std::string_view base, const SequenceSettings& settings) {
+DefineName& SequenceTable::know_name(std::string_view base) {
   if (DefineName* const found = find_name(base)) return *found;
   DefineName& known = names_[std::string(base)];
   known.name = base;
-  const PeriodRule* const rule = settings.periods.rule.get();
-  const auto own = by_name_.find(base);
-  bool issued = own != by_name_.end() && this->at(own->second).totals().issued > 0;
-  for (auto at = by_name_.lower_bound(known.name + "@"); at != by_name_.end(); ++at) {
-    if (base_of(at->first) != base) break;
-    issued = issued || this->at(at->second).totals().issued > 0;
-    const auto used = rule == nullptr ? std::nullopt : rule->named(period_of(at->first));
-    if (used) known.newest_s = std::max(known.newest_s, used->begin_s);
-  }
-  const std::int64_t forgot_s = std::min(known.newest_s - kForgotAfterS, wall_s(context_));
-  if (forgot_s > 0) add_forgotten(known.forgotten, {0, forgot_s, 1});
-  if (issued && settings.text.compiled != nullptr) {
-    const std::string& from = settings.text.scramble_periods_from;
-    const bool old = rule != nullptr && known.newest_s > 0 && from.empty();
-    add_form(known, form_of(settings, old ? rule->at(rule->at(known.newest_s).end_s).name
-                                          : std::string_view(from)));
-  } else {
-    context_.log.append(known);
-  }
+  context_.log.append(known);
   return known;
 }
 

@@ -100,27 +100,6 @@ TEST_CASE("CounterOfAPeriodThatWasForgottenIsNotMadeAgain", "[core][period]") {
   }
 }
 
-TEST_CASE("LogOfTheFormerVersionTellsWhatMayHaveBeenForgotten", "[core][period]") {
-  Daily here;
-  REQUIRE(here.one() == 1);
-  here.world.time.wall_set_ms += 400 * kDayMs;
-  REQUIRE(here.one() == 1);
-  here.world.kill();
-  here.world.log.image.names.clear();
-  here.world.start();
-  here.world.settle();
-  const DefineName& known = here.world.log.image.names.at("orders");
-  CHECK(known.newest_s == here.of("orders")->settings().periods.current->begin_s);
-  CHECK(known.forgotten == std::vector<PeriodSpan>{{0, known.newest_s - 32 * 86'400, 1}});
-  // What is still known is as before, and what was forgotten passes for used.
-  here.world.time.wall_set_ms = 300 * kDayMs;
-  static_cast<void>(here.one());
-  CHECK(here.world.store.lease_calls.back().high_water == 1);
-  here.world.time.wall_set_ms = 370 * kDayMs;
-  static_cast<void>(here.one());
-  CHECK(here.world.store.lease_calls.back().high_water == 0);
-}
-
 // Days of which the configuration knows nothing any more, and has hours or no periods instead.
 TEST_CASE("PeriodsThatAreNotConfiguredAnyMoreAreForgottenWithTheirGuards", "[core][period]") {
   const char* const unit = GENERATE("hour", "");

@@ -69,10 +69,6 @@ void SequenceTable::restore(const StateImage& image) {
       names_.emplace_hint(names_.end(), name, known);
     }
   }
-  for (const auto& [name, id] : by_name_) {
-    if (at(id).notes().plain_name || at(id).stopped().code() == ErrorCode::NO_SEQUENCE) continue;
-    know_name(base_of(name), at(id).settings());
-  }
   if (!moves.moved.empty()) share_marks(moves.moved);
   replays_.restore(image, context_.clock.monotonic_ms());
   for (const auto& [name, store] : stores_) scope_for(name);
@@ -177,7 +173,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<User
   definition.name = text;
   definition.binding = binding_text(settings->binding, settings->progression);
   if (Status full = check_room(definition, settings->named, user); !full.ok()) return full;
-  DefineName& known = know_name(base_of(name), *settings);
+  DefineName& known = know_name(base_of(name));
   // A period that was forgotten was used here: its counter is there and stands behind its IDs.
   if (const std::optional<Period>& period = settings->periods.current)
     definition.high_water = high_water_of_forgotten(known.forgotten, *period);
@@ -319,7 +315,6 @@ std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
              !wrong.ok() && sequence.stopped().code() == ErrorCode::SEQ_CHANGED, shared);
     const std::string key = std::exchange(shared.binding.key, {});
     sequence.apply_settings(shared_settings_.find(std::move(shared)), key);
-    if (!sequence.notes().plain_name) know_name(base_of(name), *settings);
     know_periods(name, *settings);
   }
   return not_applied;

@@ -118,7 +118,7 @@ class SequenceTable final : public RemainderLogObserver,
   bool may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const;
   bool is_settled(const Sequence&sequence) const, is_known(std::string_view base) const;
   DefineName* find_name(std::string_view base);
-  DefineName& know_name(std::string_view base, const SequenceSettings& settings);
+  DefineName& know_name(std::string_view base);
   void add_form(DefineName&, const std::string&), note_begun(DefineName&, const PeriodSettings&);
   const CoreContext context_;
   const SettingsSource& settings_;

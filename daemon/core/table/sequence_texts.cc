@@ -28,9 +28,9 @@ Status changed_too_often(const DefineName& known) {
               "give the sequence another name"};
 }
 
-Status check_form(const DefineName& known, const std::string& form, std::string_view period) {
+Status check_form(const DefineName& known, const std::string& form) {
   for (const std::string& former : known.forms) {
-    if (may_repeat(former, form, period)) return may_come_again(known.name, former, form);
+    if (may_repeat(former, form)) return may_come_again(known.name, former, form);
   }
   return {};
 }
@@ -43,16 +43,16 @@ Status SequenceTable::check_text(SequenceId id) const {
     return no_format(sequence.name(), sequence.settings());
   const auto known = names_.find(base_of(sequence.name()));
   if (known == names_.end()) return {};
-  return check_form(known->second, form_of(sequence.settings()), period_of(sequence.name()));
+  return check_form(known->second, form_of(sequence.settings()));
 }
 
 Result<std::optional<TextForm>> SequenceTable::admit_text(SequenceId id) {
   const Sequence& sequence = at(id);
   const SequenceSettings& settings = sequence.settings();
   if (settings.text.compiled == nullptr) return no_format(sequence.name(), settings);
-  DefineName& known = know_name(base_of(sequence.name()), settings);
+  DefineName& known = know_name(base_of(sequence.name()));
   const std::string form = form_of(settings);
-  if (Status other = check_form(known, form, period_of(sequence.name())); !other.ok()) return other;
+  if (Status other = check_form(known, form); !other.ok()) return other;
   const auto recorded = std::find(known.forms.begin(), known.forms.end(), form);
   if (recorded == known.forms.end()) {
     // While there is no ID for it, nobody knows whether there will be a text.
@@ -84,9 +84,7 @@ Status SequenceTable::check_repeat(const Issued& issue) const {
   const auto known = names_.find(base_of(sequence.name()));
   const std::string* former = nullptr;
   if (known != names_.end() && issue.form < known->second.forms.size()) {
-    const std::vector<std::string>& forms = known->second.forms;
-    // Where there was one form only, it is that of all texts.
-    if (issue.kind == IssueKind::text || forms.size() == 1) former = &forms[issue.form];
+    former = &known->second.forms[issue.form];
   }
   const bool has_format = settings.text.compiled != nullptr;
   if (former != nullptr && has_format && *former == form_of(settings)) return {};

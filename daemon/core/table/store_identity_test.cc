@@ -236,41 +236,6 @@ TEST_CASE("DrainGivesUpWhatCameFromADatabaseThatIsGone", "[store_identity]") {
   REQUIRE(scope_of(ended.world()).verified());
 }
 
-// --- logs of seqd 0.1.0, which say nothing of databases
-
-struct OldLog : Ended {
-  explicit OldLog(bool clean) : Ended(clean) {
-    world().log.image.databases.clear();
-    world().log.durable_image.databases.clear();
-  }
-};
-
-TEST_CASE("OldLogLearnsItsDatabaseAtTheFirstContact", "[store_identity]") {
-  const bool clean = GENERATE(false, true);
-  OldLog old(clean);
-  old.world().start();
-  REQUIRE(scope_of(old.world()).owned() == !clean);
-  old.world().settle();
-  REQUIRE(old.daemon.one("orders") == 4);
-  REQUIRE(old.world().log.image.databases.at(1).identity == old.world().store.identity);
-  REQUIRE(old.gaps() == 0);
-}
-
-TEST_CASE("OldLogIsBoundToItsPlaceBeforeTheFirstContact", "[store_identity]") {
-  OldLog old(false);
-  old.world().store.identities.assign(2, {Identity::failed, kDown});
-  old.world().start();
-  REQUIRE(old.daemon.one("orders") == 4);
-  old.world().kill();
-  old.move_store();
-  old.world().start();
-  old.world().settle();
-  REQUIRE_FALSE(scope_of(old.world()).owned());
-  old.world().advance(Backoff::kMostMs);
-  old.world().settle();
-  REQUIRE(old.daemon.error_of("orders") == ErrorCode::SEQ_CHANGED);
-}
-
 TEST_CASE("PlaceTooLongForTheLogIsRecordedByItsDigest", "[store_identity]") {
   const std::string hosts(5'000, 'h');
   REQUIRE(place_record("mongodb a").size() == 9);

@@ -23,14 +23,13 @@ struct Form {
   std::string unit;
   std::string zone;  // empty: UTC, or it does not matter
   std::string key;
-  std::string from;
   std::string format;
   IdTemplate compiled;
 };
 
 std::optional<Form> read_form(std::string_view line) {
   Form form;
-  for (std::string* word : {&form.unit, &form.key, &form.from}) {
+  for (std::string* word : {&form.unit, &form.key}) {
     const std::size_t space = line.find(' ');
     if (space == std::string_view::npos) return std::nullopt;
     *word = line.substr(0, space);
@@ -125,46 +124,36 @@ std::vector<std::pair<DatePart, std::size_t>> date_places(const IdTemplate& form
   return out;
 }
 
-bool has_own_scramble(const Form& form, std::string_view period) {
-  return !period.empty() && (form.from == "-" || period >= form.from);
-}
-
 // Whether equal texts are of the same number and, where there are periods, of the same period.
-bool read_alike(const Form& a, const Form& b, std::string_view period) {
+bool read_alike(const Form& a, const Form& b) {
   if (a.unit != b.unit || a.compiled.radix != b.compiled.radix ||
       a.compiled.scramble != b.compiled.scramble ||
       around_number(a.compiled) != around_number(b.compiled))
     return false;
-  if (a.compiled.scramble &&
-      (a.key != b.key || has_own_scramble(a, period) != has_own_scramble(b, period)))
-    return false;
+  if (a.compiled.scramble && a.key != b.key) return false;
   return a.unit == "-" || date_places(a.compiled) == date_places(b.compiled);
 }
 
 }  // namespace
 
 std::string form_of(const SequenceSettings& settings) {
-  return form_of(settings, settings.text.scramble_periods_from);
-}
-
-std::string form_of(const SequenceSettings& settings, std::string_view from) {
   ASSERT(settings.text.compiled != nullptr);
   const PeriodRule* const rule = settings.periods.rule.get();
-  const std::string key = settings.text.compiled->key_mark();
   std::string out = rule == nullptr ? "-" : std::string(unit_name(rule->unit()));
   if (settings.text.time_zone != "UTC" && settings.text.compiled->has_date())
     out.append("@").append(settings.text.time_zone);
-  out.append(" ").append(key).append(" ");
-  out.append(rule == nullptr || key == "-" || from.empty() ? "-" : from);
-  return out.append(" ").append(settings.text.format);
+  return out.append(" ")
+      .append(settings.text.compiled->key_mark())
+      .append(" ")
+      .append(settings.text.format);
 }
 
-bool may_repeat(const std::string& former, const std::string& now, std::string_view period) {
+bool may_repeat(const std::string& former, const std::string& now) {
   if (former == now) return false;
   const std::optional<Form> a = read_form(former);
   const std::optional<Form> b = read_form(now);
   if (!a || !b) return true;
-  return !differ_somewhere(*a, *b) && !read_alike(*a, *b, period);
+  return !differ_somewhere(*a, *b) && !read_alike(*a, *b);
 }
 
 std::string form_shown(const std::string& form) {
@@ -174,7 +163,6 @@ std::string form_shown(const std::string& form) {
   if (read->unit != "-") out += ", a period a " + read->unit;
   if (!read->zone.empty()) out += ", time zone " + read->zone;
   if (read->key != "-") out += ", key " + read->key;
-  if (read->from != "-") out += ", scramble_periods_from " + read->from;
   return out;
 }
 

@@ -2,10 +2,10 @@
 // (DefineName::forms), and whether two forms may give two IDs the same text. Functions without
 // state; any thread.
 //
-// The line is "UNIT KEY FROM FORMAT": of its periods "day" or "-", and of its dates the time zone
-// if it is not UTC, "day@Europe/Berlin"; the number of its key and what tells the key from others,
-// "1:0a1b2c3d", or "-"; the first period with a scramble of its own or "-"; the format. So what one
-// form writes for an ID and a moment is always the same.
+// The line is "UNIT KEY FORMAT": of its periods "day" or "-", and of its dates the time zone if it
+// is not UTC, "day@Europe/Berlin"; the number of its key and digits that distinguish the key from
+// others, "1:0a1b2c3d", or "-"; the format. So what one form writes for an ID and a moment is
+// always the same.
 #pragma once
 
 #include <string>
@@ -15,13 +15,12 @@
 
 namespace seqd {
 
-// Of settings with a format. `from`: in place of the option scramble_periods_from.
+// Of settings with a format.
 std::string form_of(const SequenceSettings& settings);
-std::string form_of(const SequenceSettings& settings, std::string_view from);
 
-// Whether a text of an ID of `period` (empty: of no period) in the form `now` may be that of
-// another ID in the form `former`. What cannot be read may.
-bool may_repeat(const std::string& former, const std::string& now, std::string_view period);
+// Whether a text in the form `now` may be that of another ID in the form `former`. What cannot be
+// read may.
+bool may_repeat(const std::string& former, const std::string& now);
 
 // The format in quotation marks, and what else is in the form: for people.
 std::string form_shown(const std::string& form);

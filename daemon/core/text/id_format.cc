@@ -28,11 +28,6 @@ IdFormat::IdFormat(IdTemplate form, std::shared_ptr<const TimeZone> zone,
                    std::shared_ptr<const BlockCipher> key)
     : IdFormat(std::move(form), std::move(zone), one_key(std::move(key))) {}
 
-void IdFormat::set_periods(std::shared_ptr<const PeriodRule> rule, std::string from) {
-  rule_ = std::move(rule);
-  own_from_ = std::move(from);
-}
-
 bool IdFormat::has_date() const {
   return std::any_of(form_.pieces.begin(), form_.pieces.end(),
                      [](const auto& piece) { return piece.kind == IdTemplate::Kind::date; });
@@ -51,14 +46,12 @@ std::string IdFormat::key_mark() const {
   return out;
 }
 
-// The names of a unit's periods are in the order of time.
 std::optional<Scramble> IdFormat::scramble_for(const std::string& base, std::string_view period,
                                                int key) const {
   const auto found = keys_.find(key);
   if (!form_.scramble || found == keys_.end()) return std::nullopt;
-  const bool own = !period.empty() && period >= own_from_;
   return std::optional<Scramble>(std::in_place, *found->second,
-                                 own ? period_sequence(base, period) : base);
+                                 period.empty() ? base : period_sequence(base, period));
 }
 
 std::int64_t IdFormat::local(std::int64_t wall_s) const {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "daemon/base/text/scramble.h"
 #include "daemon/base/time/calendar.h"
@@ -29,9 +30,8 @@ class IdFormat {
   IdFormat(IdTemplate form, std::shared_ptr<const TimeZone> zone,
            std::shared_ptr<const BlockCipher> key);
 
-  // For a sequence with periods, before the first use: each has a scramble of its own from the
-  // period `from` on; empty: each has.
-  void set_periods(std::shared_ptr<const PeriodRule> rule, std::string from);
+  // For a sequence with periods, before the first use: each has a scramble of its own.
+  void set_periods(std::shared_ptr<const PeriodRule> rule) { rule_ = std::move(rule); }
 
   // The text of an ID of the sequence `name` (with its period, if it has one) that was issued at
   // the second `wall_s` (UTC, since 1970). The name is the scramble's tweak, so that one key serves
@@ -57,7 +57,6 @@ class IdFormat {
   const std::shared_ptr<const TimeZone> zone_;
   const IdKeys keys_;
   std::shared_ptr<const PeriodRule> rule_;
-  std::string own_from_;
   mutable UtcOffset offset_;  // the last one used, valid until its end
 };
 

@@ -1,7 +1,5 @@
 #include "daemon/main/config/config_tables.h"
 
-#include <fmt/format.h>
-
 #include "daemon/os/journal/event_line.h"
 
 namespace seqd {
@@ -25,24 +23,6 @@ Result<OptionValue> read_value(const OptionInfo& option, const DocumentEntry& en
   }
   return Status(ErrorCode::CONFIG,
                 "found " + std::string(entry.what) + "; allowed: " + allowed_values(option));
-}
-
-// The present name of an option, if `key` is a former one; else empty.
-std::string_view present_name(OptionTable table, std::string_view key) {
-#define FORMER(of, former, present) \
-  if (table == OptionTable::of && key == #former) return #present;
-#define FORMER_VALUE(of, option, former, present)
-#include "daemon/main/config/options/former_options.def"
-  return {};
-}
-
-// The present name of a value, if `text` is a former one; else empty.
-std::string_view present_value(OptionTable table, std::string_view key, std::string_view text) {
-#define FORMER(of, former, present)
-#define FORMER_VALUE(of, option, former, present) \
-  if (table == OptionTable::of && key == #option && text == #former) return #present;
-#include "daemon/main/config/options/former_options.def"
-  return {};
 }
 
 // The table in which a key would be right, for a key that stands in a wrong one.
@@ -81,29 +61,15 @@ void read_table(const DocumentTable& table, const std::string& name, Settings& s
   std::vector<std::string_view> known;
   for (const Option<Settings>& option : options<Settings>()) known.push_back(option.key);
   for (const DocumentEntry& entry : table.entries) {
-    const std::string_view renamed = present_name(options<Settings>().front().table, entry.key);
-    const std::string key(renamed.empty() ? std::string_view(entry.key) : renamed);
     const Option<Settings>* found = nullptr;
     for (const Option<Settings>& option : options<Settings>())
-      if (option.key == key) found = &option;
+      if (option.key == entry.key) found = &option;
     if (found == nullptr) {
       report_unknown(entry, name, known, problems);
       continue;
     }
-    if (!written.emplace(key, entry.line).second) {
-      problems.add(entry.line, name + "." + entry.key,
-                   "the same option stands in this table under its former name, too; remove one");
-      continue;
-    }
-    if (!renamed.empty())
-      problems.warn(entry.line, name + "." + entry.key,
-                    "this option is called \"" + key + "\" now; the former name still works");
-    const std::string_view present = present_value(found->table, key, entry.text);
-    if (!present.empty())
-      problems.warn(entry.line, name + "." + entry.key,
-                    fmt::format("\"{}\" means \"{}\" now; write that", entry.text, present));
-    const Result<OptionValue> value =
-        present.empty() ? read_value(*found, entry) : parse_option(*found, present);
+    written.emplace(entry.key, entry.line);
+    const Result<OptionValue> value = read_value(*found, entry);
     if (value.ok()) {
       found->write(settings, *value);
     } else {

@@ -212,50 +212,6 @@ TEST_CASE("ACheckWithoutCredentialsWarnsInsteadOfFailing") {
   CHECK(configuration->warnings.size() == 1);
 }
 
-TEST_CASE("AFormerNameOfAnOptionWorksAndIsWarnedAbout") {
-  const auto found = parse_configuration(
-      "[daemon]\ncreate = false\nhistory_keep = \"5d\"\n[sequence.a]\ngap_budget = 77000\n", "f",
-      {});
-  REQUIRE(found.status().to_string() == "OK");
-  CHECK_FALSE(found->daemon.allow_unlisted);
-  CHECK(found->daemon.history_max_age_ms == 5 * 86'400'000LL);
-  CHECK(found->find("a")->max_available == 77'000);
-  REQUIRE(found->warnings.size() == 3);
-  CHECK(found->warnings[1].find("f:3: daemon.history_keep: ") == 0);
-  CHECK(found->warnings[1].find("\"history_max_age\"") != std::string::npos);
-}
-
-TEST_CASE("AnOptionUnderBothItsNamesIsRefused") {
-  const auto found =
-      parse_configuration("[daemon]\nhistory_keep = \"5d\"\nhistory_max_age = \"6d\"\n", "f", {});
-  REQUIRE_FALSE(found.ok());
-  CHECK(found.status().text().find("f:3: daemon.history_max_age: ") == 0);
-  CHECK(found.status().text().find("remove one") != std::string::npos);
-}
-
-TEST_CASE("EveryFormerNameHasAPresentOneAndIsNone") {
-  const auto names = [](OptionTable table, std::string_view name) {
-    for (const OptionInfo* option : all_options())
-      if (option->table == table && option->key == name) return true;
-    return false;
-  };
-#define FORMER(table, former, present)        \
-  CHECK(names(OptionTable::table, #present)); \
-  CHECK_FALSE(names(OptionTable::table, #former));
-#define FORMER_VALUE(table, option, former, present) CHECK(names(OptionTable::table, #option));
-#include "daemon/main/config/options/former_options.def"
-}
-
-TEST_CASE("AFormerValueOfAnOptionMeansThePresentOneAndIsWarnedAbout") {
-  const std::string table = "[store.m]\ntype = \"mongodb\"\nuri = \"mongodb://h/\"\n";
-  const auto found = parse_configuration(table + "lease_mode = \"ledger\"\n", "f", {});
-  REQUIRE(found.ok());
-  CHECK(found->stores.at("m").lease_mode == LeaseModeOption::session);
-  const auto& warnings = found->warnings;
-  CHECK(std::count(warnings.begin(), warnings.end(),
-                   "f:4: store.m.lease_mode: \"ledger\" means \"session\" now; write that") == 1);
-}
-
 TEST_CASE("APasswordInAFileThatEverybodyMayReadIsWarnedAbout") {
   const Scratch scratch;
   const std::string text = "[store.m]\ntype = \"mongodb\"\nuri = \"mongodb://u:hunter2@h/\"\n";

@@ -118,8 +118,7 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
   std::vector<Run> runs;
   Issued first;
   for (const Issued& issue : context.table.replays().find(session.client, msgid)) {
-    if (!same_sequence(context.table, issue.sequence, sequence) ||
-        as_requested(issue.kind) != kind) {
+    if (!same_sequence(context.table, issue.sequence, sequence) || issue.kind != kind) {
       answer_error(session, msgid,
                    bad("request " + std::to_string(msgid) + " of this client was another request"));
       return;

@@ -16,7 +16,7 @@ namespace seqd {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x73657168;  // "seqh"
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersion = 3;
 constexpr int kBusyTimeoutMs = 500;
 
 // Counts and times that are nearly always small are kept as differences: a span takes some 45
@@ -60,34 +60,15 @@ constexpr char kTables[] = R"(
   CREATE INDEX gap_by_sequence ON gap(sequence, id);
   CREATE INDEX gap_by_first ON gap(sequence, first);
   CREATE TABLE stamp(wall_ms INTEGER NOT NULL, span INTEGER NOT NULL, lease INTEGER NOT NULL);
-  PRAGMA application_id = 1936028008;
-  PRAGMA user_version = 2;
-  COMMIT;
-)";
-static_assert(kApplicationId == 1936028008 && kVersion == 2);
-
-// Of version 1.
-constexpr char kChanges[] = R"(
-  BEGIN IMMEDIATE;
-  ALTER TABLE about ADD COLUMN callers INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE sequence RENAME COLUMN in_hand TO available;
-  UPDATE gap SET cause = 'returned' WHERE cause = 'given_back';
-  ALTER TABLE sequence ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE caller ADD COLUMN last_span INTEGER NOT NULL DEFAULT 0;
-  UPDATE caller SET last_span = (SELECT coalesce(max(id), 0) FROM span);
-  CREATE TABLE stamp(wall_ms INTEGER NOT NULL, span INTEGER NOT NULL, lease INTEGER NOT NULL);
-  PRAGMA user_version = 2;
-  COMMIT;
-)";
-
-// In every file of version 2. Not a version of its own: a program that does not know this table has
-// no use for it, and loses nothing.
-constexpr char kAdvances[] = R"(
-  CREATE TABLE IF NOT EXISTS advance(
+  CREATE TABLE advance(
     id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, first INTEGER NOT NULL,
     next INTEGER NOT NULL, at_ms INTEGER NOT NULL, uid INTEGER, pid INTEGER);
-  CREATE INDEX IF NOT EXISTS advance_by_first ON advance(sequence, first);
+  CREATE INDEX advance_by_first ON advance(sequence, first);
+  PRAGMA application_id = 1936028008;
+  PRAGMA user_version = 3;
+  COMMIT;
 )";
+static_assert(kApplicationId == 1936028008 && kVersion == 3);
 
 }  // namespace
 
@@ -132,9 +113,6 @@ Status HistoryDatabase::open_file() {
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
   if (Status status = check_owner(); !status.ok()) return status;
-  if (access_ == Access::write) {
-    if (Status status = run(kAdvances); !status.ok()) return status;
-  }
   // The cache is small: a batch touches the ends of a few tables.
   return run(
       "PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -512; "
@@ -150,10 +128,8 @@ Status HistoryDatabase::check_owner() {
   const Result<std::int64_t> objects = number("SELECT count(*) FROM sqlite_master");
   if (!objects.ok()) return objects.status();
   if (*application == kApplicationId && *version == kVersion) return {};
-  if (access_ == Access::write) {
-    if (*application == kApplicationId && *version == 1) return change_tables();
-    if (*application == 0 && *version == 0 && *objects == 0) return create_tables();
-  }
+  const bool is_empty = *application == 0 && *version == 0 && *objects == 0;
+  if (access_ == Access::write && is_empty) return create_tables();
   const std::string why =
       *application == kApplicationId
           ? fmt::format("it is of version {}, this seqd writes version {}", *version, kVersion)
@@ -171,12 +147,6 @@ Status HistoryDatabase::create_tables() {
   Status created = run(kTables);
   if (!created.ok()) roll_back();
   return created;
-}
-
-Status HistoryDatabase::change_tables() {
-  Status changed = run(kChanges);
-  if (!changed.ok()) roll_back();
-  return changed;
 }
 
 void HistoryDatabase::interrupt() {

@@ -71,7 +71,6 @@ class HistoryDatabase {
   sqlite3* exchange_handle(sqlite3* handle);
   Status check_owner();
   Status create_tables();
-  Status change_tables();
   void set_aside();
 
   const std::string path_;

@@ -146,67 +146,6 @@ TEST_CASE("AFileThatSomebodyHoldsLockedIsNotReadAsEmpty") {
   CHECK(kept.opened->file.read_mark().position == 10);
 }
 
-TEST_CASE("AHistoryOfTheFormerVersionGoesOn") {
-  KeptHistory kept;
-  {
-    sqlite3* handle = nullptr;
-    REQUIRE(sqlite3_open(kept.path.c_str(), &handle) == SQLITE_OK);
-    constexpr char kFormer[] = R"(
-      PRAGMA journal_mode = WAL;
-      CREATE TABLE about(position INTEGER NOT NULL, wall_ms INTEGER NOT NULL, began_ms INTEGER);
-      CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-      CREATE TABLE sequence(
-        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, in_hand TEXT NOT NULL DEFAULT '',
-        leased INTEGER NOT NULL DEFAULT 0, issued INTEGER NOT NULL DEFAULT 0,
-        returned INTEGER NOT NULL DEFAULT 0, gaps INTEGER NOT NULL DEFAULT 0,
-        unknown INTEGER NOT NULL DEFAULT 0,
-        more_leased INTEGER NOT NULL DEFAULT 0, more_issued INTEGER NOT NULL DEFAULT 0,
-        more_returned INTEGER NOT NULL DEFAULT 0, more_gaps INTEGER NOT NULL DEFAULT 0,
-        more_unknown INTEGER NOT NULL DEFAULT 0,
-        dropped_leased INTEGER NOT NULL DEFAULT 0, dropped_issued INTEGER NOT NULL DEFAULT 0,
-        dropped_gaps INTEGER NOT NULL DEFAULT 0, dropped_unknown INTEGER NOT NULL DEFAULT 0,
-        issues_below INTEGER NOT NULL DEFAULT 0, leases_below INTEGER NOT NULL DEFAULT 0);
-      CREATE TABLE span(
-        id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, first INTEGER NOT NULL,
-        count INTEGER NOT NULL, began_ms INTEGER NOT NULL, lasted_ms INTEGER NOT NULL,
-        caller INTEGER NOT NULL, others TEXT);
-      CREATE INDEX span_by_first ON span(sequence, first);
-      CREATE TABLE caller(
-        id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT NOT NULL,
-        used_ms INTEGER NOT NULL);
-      CREATE TABLE lease(
-        id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, first INTEGER NOT NULL,
-        count INTEGER NOT NULL, at_ms INTEGER NOT NULL, token BLOB NOT NULL, instance BLOB NOT NULL,
-        host INTEGER NOT NULL, whole INTEGER NOT NULL);
-      CREATE INDEX lease_by_first ON lease(sequence, first);
-      CREATE TABLE gap(
-        id INTEGER PRIMARY KEY AUTOINCREMENT, sequence INTEGER NOT NULL, first INTEGER,
-        count INTEGER NOT NULL, at_ms INTEGER NOT NULL, cause TEXT NOT NULL, token BLOB,
-        instance BLOB NOT NULL, host INTEGER NOT NULL);
-      CREATE INDEX gap_by_sequence ON gap(sequence, id); CREATE INDEX gap_by_first ON gap(sequence, first);
-      INSERT INTO about VALUES(7, 1700000000000, 1600000000000);
-      INSERT INTO sequence(id, name, issued) VALUES(1, 'orders', 1);
-      INSERT INTO span VALUES(5, 1, 4, 1, 1700000000000, 0, 9, NULL);
-      INSERT INTO host VALUES(1, 'here'); INSERT INTO caller VALUES(9, 1000, 77, 'former', 1700000000000);
-      INSERT INTO gap VALUES(
-        1, 1, 20, 5, 1700000000000, 'given_back', NULL, x'00000000000000000000000000000007', 1);
-      PRAGMA application_id = 1936028008; PRAGMA user_version = 1;
-    )";
-    REQUIRE(sqlite3_exec(handle, kFormer, nullptr, nullptr, nullptr) == SQLITE_OK);
-    sqlite3_close(handle);
-  }
-  CHECK(kept.opened->file.read_mark().position == 7);
-  CHECK(kept.opened->database.take_warnings().empty());
-  CHECK(kept.id(22).gap.value().gap.cause == kReturned);
-  CHECK(kept.id(4).issue->callers.at(0).name == "former");
-  REQUIRE(kept.write(HistoryRows(8).issue(5, 6)).ok());
-  CHECK(kept.id(5).issue->callers.at(0).name == "shop");
-  CHECK(kept.id(4).issue->callers.at(0).name == "former");
-  kept.limits.keep_ms = kHourMs;
-  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1));
-  CHECK(rows(kept, "caller") == 0);
-}
-
 TEST_CASE("AHistoryThatIsSwitchedOffIsRemoved") {
   KeptHistory kept;
   REQUIRE(kept.write(HistoryRows(1).issue(1, 5)).ok());

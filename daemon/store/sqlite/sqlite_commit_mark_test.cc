@@ -296,21 +296,5 @@ TEST_CASE("SqliteCommitMark: a number of changes at the end of all numbers is no
   lease(*store, 21);
 }
 
-TEST_CASE("SqliteCommitMark: a file of schema 7 counts from its opening on", "[sqlite]") {
-  Host host;
-  lease(*host.open(), 1);
-  host.fixture.run("ALTER TABLE identity DROP COLUMN commits; PRAGMA user_version = 7");
-  host.back_up();
-  fs::remove(host.mark());  // opens it, too
-  auto store = host.open();
-  const Token identity = *store->place().identity;
-  lease(*store, 11);
-  store.reset();
-  host.put_back();
-  store = host.open();
-  CHECK(*store->place().identity == identity);
-  require_refused(*store);
-}
-
 }  // namespace
 }  // namespace seqd

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "daemon/store/sqlite/sqlite_copy.h"
 #include "daemon/store/sqlite/sqlite_locks.h"
 #include "daemon/store/sqlite/sqlite_open_error.h"
 #include "daemon/store/sqlite/sqlite_shared_memory.h"
@@ -18,20 +17,17 @@ constexpr std::int64_t kApplicationId = 0x73657164;  // "seqd"
 constexpr std::int64_t kSchemaVersion = 8;
 
 // `seq` has no declared type on purpose: a value written by hand stays as it is, and is detected
-// instead of being converted. A file of version 1 has neither `total`, whose sums begin when it is
-// opened, nor `parked`, which came with version 3: ranges that were returned, with the token of the
-// return, and of the lease that took it since. Version 4 has `floor`: counters that were advanced
-// for every host. Version 5 has `identity`: what distinguishes this database from others, wherever
-// its file is moved. Version 6 has `heartbeat`, whose rows stay when an instance is forgotten: they
-// detect a file restored from an older copy. Version 7 has the sequence of a lease, NULL in the
-// records from before. Version 8 has `commits`: how many transactions changed the file, less those
-// from before (sqlite_commit_mark.h).
+// instead of being converted. `parked` has ranges that were returned, with the token of the return,
+// and of the lease that took it since; `floor` counters that were advanced for every host;
+// `identity` what distinguishes this database from others, wherever its file is moved, and how many
+// transactions changed the file (sqlite_commit_mark.h). The rows of `heartbeat` stay when an
+// instance is forgotten: they detect a file restored from an older copy.
 constexpr char kTables[] = R"(
-  CREATE TABLE IF NOT EXISTS sequence(
+  CREATE TABLE sequence(
     name TEXT PRIMARY KEY NOT NULL,
     seq NOT NULL,
     meaning TEXT);
-  CREATE TABLE IF NOT EXISTS lease(
+  CREATE TABLE lease(
     ordinal INTEGER PRIMARY KEY AUTOINCREMENT,
     token BLOB NOT NULL UNIQUE,
     instance BLOB NOT NULL,
@@ -40,45 +36,36 @@ constexpr char kTables[] = R"(
     first INTEGER NOT NULL,
     after INTEGER NOT NULL,
     sequence TEXT);
-  CREATE TABLE IF NOT EXISTS instance(
+  CREATE TABLE instance(
     id BLOB PRIMARY KEY NOT NULL,
     epoch INTEGER NOT NULL,
     nonce BLOB NOT NULL);
-  CREATE TABLE IF NOT EXISTS total(
+  CREATE TABLE total(
     name TEXT NOT NULL,
     instance BLOB NOT NULL,
     since INTEGER NOT NULL,
     leases INTEGER NOT NULL,
     ids INTEGER NOT NULL,
     PRIMARY KEY(name, instance)) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS parked(
+  CREATE TABLE parked(
     token BLOB PRIMARY KEY NOT NULL,
     name TEXT NOT NULL,
     first INTEGER NOT NULL,
     after INTEGER NOT NULL,
     taken BLOB) WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS parked_by_counter ON parked(name, first);
-  CREATE TABLE IF NOT EXISTS floor(
+  CREATE INDEX parked_by_counter ON parked(name, first);
+  CREATE TABLE floor(
     name TEXT PRIMARY KEY NOT NULL,
     floor INTEGER NOT NULL) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS identity(
+  CREATE TABLE identity(
     one INTEGER PRIMARY KEY CHECK(one = 1),
     identity BLOB NOT NULL,
     commits INTEGER NOT NULL DEFAULT 0);
-  INSERT OR IGNORE INTO identity(one, identity) VALUES(1, randomblob(16));
-  CREATE TABLE IF NOT EXISTS heartbeat(
+  INSERT INTO identity(one, identity) VALUES(1, randomblob(16));
+  CREATE TABLE heartbeat(
     id BLOB PRIMARY KEY NOT NULL,
     beat INTEGER NOT NULL) WITHOUT ROWID;
-)";
-constexpr char kLeaseOfNoSequence[] =
-    "SELECT count(*) = 0 FROM pragma_table_info('lease') WHERE name = 'sequence'";
-constexpr char kAddSequence[] = "ALTER TABLE lease ADD COLUMN sequence TEXT";
-constexpr char kIdentityWithoutCommits[] =
-    "SELECT count(*) = 0 FROM pragma_table_info('identity') WHERE name = 'commits'";
-constexpr char kAddCommits[] = "ALTER TABLE identity ADD COLUMN commits INTEGER NOT NULL DEFAULT 0";
-constexpr char kFinish[] = R"(
-  DROP INDEX IF EXISTS lease_by_counter;
-  CREATE INDEX IF NOT EXISTS lease_by_sequence ON lease(instance, name, sequence, ordinal);
+  CREATE INDEX lease_by_sequence ON lease(instance, name, sequence, ordinal);
   PRAGMA application_id = 1936028004;
   PRAGMA user_version = 8;
   COMMIT;
@@ -172,14 +159,12 @@ Status SqliteConnection::check_owner() {
   auto objects = pragma_integer("SELECT count(*) FROM sqlite_master");
   if (!objects.ok()) return objects.status();
   if (*application == kApplicationId) {
-    if (*version > kSchemaVersion) {
-      return {ErrorCode::STORE_REFUSED,
-              fmt::format("SQLite file {} was written by a newer seqd (schema {}, this version "
-                          "knows {}); start that "
-                          "version, or name another file",
-                          path_, *version, kSchemaVersion)};
-    }
-    return {};
+    if (*version == kSchemaVersion) return {};
+    return {ErrorCode::STORE_REFUSED,
+            fmt::format("SQLite file {} was written by {} seqd (schema {}, this version knows {}); "
+                        "start that version, or name another file",
+                        path_, *version > kSchemaVersion ? "a newer" : "an older", *version,
+                        kSchemaVersion)};
   }
   if (*application != 0 || *version != 0 || *objects != 0) {
     return {ErrorCode::STORE_REFUSED,
@@ -213,42 +198,19 @@ Status SqliteConnection::create_schema() {
   auto version = pragma_integer("PRAGMA user_version");
   if (!version.ok()) return version.status();
   if (*version == kSchemaVersion) return {};
-  Status status = change_schema();
+  Status status = create_tables();
   if (!status.ok()) run("ROLLBACK");
   return status;
 }
 
-// In one transaction, which another daemon may have been faster with. Nobody else writes to the
-// file while it is copied.
-Status SqliteConnection::change_schema() {
+// In one transaction, which another daemon may have been faster with.
+Status SqliteConnection::create_tables() {
   if (run("BEGIN IMMEDIATE") != SQLITE_OK) return error();
-  // A newer seqd may have converted the file while this one waited for its lock.
   if (Status status = check_owner(); !status.ok()) return status;
-  const auto before = pragma_integer("PRAGMA user_version");
-  if (!before.ok()) return before.status();
-  if (*before == kSchemaVersion) return run("COMMIT") == SQLITE_OK ? Status() : error();
-  std::optional<SchemaConversion> conversion;
-  if (*before > 0) {  // not a file that is made here
-    const std::string file = sqlite3_db_filename(handle_, "main");
-    conversion = {*before, kSchemaVersion, fmt::format("{}.schema-{}", file, *before)};
-    if (Status status = copy_sqlite_file(file, conversion->copy); !status.ok()) return status;
-  }
-  if (run(kTables) != SQLITE_OK) return error();
-  if (Status status = add_columns(); !status.ok()) return status;
-  if (run(kFinish) != SQLITE_OK) return error();
-  conversion_ = std::move(conversion);
-  return {};
-}
-
-Status SqliteConnection::add_columns() {
-  const std::pair<const char*, const char*> columns[] = {{kLeaseOfNoSequence, kAddSequence},
-                                                         {kIdentityWithoutCommits, kAddCommits}};
-  for (const auto& [is_missing, add] : columns) {
-    auto missing = pragma_integer(is_missing);
-    if (!missing.ok()) return missing.status();
-    if (*missing != 0 && run(add) != SQLITE_OK) return error();
-  }
-  return {};
+  const auto version = pragma_integer("PRAGMA user_version");
+  if (!version.ok()) return version.status();
+  const char* const rest = *version == kSchemaVersion ? "COMMIT" : kTables;
+  return run(rest) == SQLITE_OK ? Status() : error();
 }
 
 Status SqliteConnection::check_health() {

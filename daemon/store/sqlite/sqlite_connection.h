@@ -10,12 +10,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "daemon/base/status.h"
-#include "daemon/store/blocking_store.h"
 #include "daemon/store/sqlite/sqlite_files.h"
 
 namespace seqd {
@@ -55,9 +53,8 @@ class SqliteQuery {
 
 class SqliteConnection {
  public:
-  // Opens or creates the file. STORE_REFUSED when it is not ours, newer or damaged;
-  // UNAVAILABLE when it is locked or has no room. A file of an earlier schema is copied and then
-  // converted.
+  // Opens or creates the file. STORE_REFUSED when it is not ours, of another schema or damaged;
+  // UNAVAILABLE when it is locked or has no room.
   static Result<std::unique_ptr<SqliteConnection>> open(const std::string& path,
                                                         int busy_timeout_ms);
 
@@ -71,8 +68,6 @@ class SqliteConnection {
   // STORE_REFUSED once the path no longer leads to the files that are open;
   // UNAVAILABLE where they cannot be relied on (sqlite_files.h).
   Status check_in_place() const { return files_.check(); }
-  // What opening did to the schema; none: it was this version's.
-  const std::optional<SchemaConversion>& conversion() const { return conversion_; }
   bool in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
 
   // The last error of this connection as a Status: what happened and what to do.
@@ -83,8 +78,7 @@ class SqliteConnection {
       : path_(std::move(path)), busy_timeout_ms_(busy_timeout_ms), files_(path_) {}
   Status check_owner();
   Status create_schema();
-  Status change_schema();
-  Status add_columns();
+  Status create_tables();
   Status check_health();
   Result<std::int64_t> pragma_integer(const char* sql);
   std::string locked_text(const char* what, int code) const;
@@ -93,7 +87,6 @@ class SqliteConnection {
   const int busy_timeout_ms_;
   SqliteFiles files_;
   sqlite3* handle_ = nullptr;
-  std::optional<SchemaConversion> conversion_;
 };
 
 }  // namespace seqd

@@ -22,10 +22,6 @@ Status SqliteStore::open_file() {
   auto connection = SqliteConnection::open(path_, busy_timeout_ms_);
   if (!connection.ok()) return connection.status();
   connection_ = std::move(*connection);
-  if (connection_->conversion() && !conversion_) {
-    conversion_ = connection_->conversion();
-    has_conversion_ = true;
-  }
   Status status = prepare();
   if (status.ok()) status = read_identity();
   if (status.ok()) {
@@ -36,11 +32,6 @@ Status SqliteStore::open_file() {
     connection_.reset();
   }
   return status;
-}
-
-std::optional<SchemaConversion> SqliteStore::take_conversion() {
-  if (!has_conversion_.exchange(false)) return {};
-  return conversion_;
 }
 
 StorePlace SqliteStore::place() const {

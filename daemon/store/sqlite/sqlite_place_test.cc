@@ -171,18 +171,6 @@ TEST_CASE("SqliteStore: a file that was put back is used again", "[store]") {
   require_granted(store->lease(lease_request("orders", 10)), 11, 21);
 }
 
-TEST_CASE("SqliteStore: a file of schema 4 gets an identity once, which goes with its copies",
-          "[store]") {
-  SqliteFixture fixture;
-  static_cast<void>(fixture.open());
-  fixture.run("DROP TABLE identity; PRAGMA user_version = 4");
-  const Token identity = *fixture.open()->place().identity;
-  REQUIRE(identity != Token{});
-  REQUIRE(fixture.open()->place().identity == identity);
-  copy_over(fixture);
-  REQUIRE(fixture.open()->place().identity == identity);
-}
-
 TEST_CASE("SqliteStore: a file that cannot be opened now is opened by a later request", "[store]") {
   SqliteFixture fixture;
   const StorePlace before = fixture.open()->place();

@@ -39,7 +39,6 @@ class SqliteStore final : public BlockingStore {
       const SqliteStoreOptions& options);
 
   LeaseMode lease_mode() const override;
-  std::optional<SchemaConversion> take_conversion() override;
   StorePlace place() const override;
   Result<Token> identify(const Token& candidate) override;
   LeaseOutcome lease(const LeaseRequest& request) override;
@@ -135,8 +134,6 @@ class SqliteStore final : public BlockingStore {
   const std::string path_;
   const int busy_timeout_ms_;
   std::atomic<bool> identified_ = false;          // identity_ is constant from then on
-  std::atomic<bool> has_conversion_ = false;      // conversion_ is constant while it is set
-  std::optional<SchemaConversion> conversion_;    // set under the mutex; at most once
   std::mutex mutex_;                              // guards everything below
   std::unique_ptr<SqliteConnection> connection_;  // null: not opened yet
   SqliteStatements statements_;

@@ -281,50 +281,6 @@ def test_ADiskWithoutAnInodeForSQLiteEndsNoStart(make_daemon, scratch, used, roo
         disk.close()
 
 
-# The embedded store is of schema 3 now, and has 2 MiB.
-MAKE_OLDER = """if True:
-    import sqlite3, sys
-    database = sqlite3.connect(sys.argv[1])
-    database.executescript("DROP TABLE floor; PRAGMA user_version = 3;")
-    with database:
-        database.executemany("INSERT INTO sequence(name, seq) VALUES(?, 1)", [(f"{number:0100}",) for number in range(8_000)])
-    database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    database.close()"""
-
-
-def test_AConversionWithoutRoomForItsCopyLeavesTheRoomToOthers(make_daemon, scratch):
-    """Each attempt of the store would fill the disk to its last byte, which other programs need."""
-    disk = SmallDisk(scratch / "disk", "8m")
-    try:
-        path = disk.path / "sequences.db"
-        daemon = make_daemon(prefix=disk.prefix, daemon={"history": False}, stores={"default": {"type": "sqlite", "path": path}},
-                             defaults={**DEFAULTS, "wait_timeout": "500ms"}).start()
-        client = RepeatingClient()
-        assert client.take(daemon, 17, 20)
-        daemon.terminate()
-        disk.run("python3", "-c", MAKE_OLDER, str(path))
-        size = disk.inside("sequences.db").stat().st_size
-        disk.fill()
-        disk.free_only(size + (512 << 10))  # the copy alone would find room, and leave little
-        trace = scratch / "trace"
-        daemon.prefix = [*disk.prefix, "strace", "-D", "-f", "-qq", "-o", str(trace), "-e", "trace=openat,open"]
-        daemon.start()
-        while not client.errors:
-            assert client.take(daemon, 1, 100)
-        assert client.errors[0].code == "UNAVAILABLE" and "bytes are free" in str(client.errors[0]), client.errors
-        opened = trace.read_text(encoding="utf-8")
-        assert str(path) in opened and "sequences.db.schema-3" not in opened
-        disk.free()
-        waiting = RepeatingClient()
-        while not waiting.ids:
-            assert waiting.take(daemon, 1, 1)
-        client.ids += waiting.ids
-        assert disk.inside("sequences.db.schema-3").stat().st_size == size
-        assert_gapless(client)
-    finally:
-        disk.close()
-
-
 def test_AFileSizeLimitIsAnErrorAndNotADeath(make_daemon):
     """RLIMIT_FSIZE: SIGXFSZ is ignored, the write fails, the daemon ends with its exit code."""
     daemon = make_daemon(defaults=DEFAULTS)

@@ -17,8 +17,6 @@ namespace {
 constexpr const char* kFile = "scramble_key_file";
 constexpr const char* kCredential = "scramble_key_credential";
 
-constexpr const char* kFrom = "scramble_periods_from";
-
 using Key = std::shared_ptr<const BlockCipher>;
 
 // "KEY", or "1:KEY,2:KEY".
@@ -73,7 +71,7 @@ class Format {
       keys = std::move(*read);
     }
     auto made = std::make_shared<IdFormat>(std::move(*form), *zone, std::move(keys));
-    if (periods_.rule != nullptr) made->set_periods(periods_.rule, text_.scramble_periods_from);
+    if (periods_.rule != nullptr) made->set_periods(periods_.rule);
     text_.compiled = std::move(made);
   }
 
@@ -94,12 +92,7 @@ class Format {
       report("format",
              "found \"" + text_.format +
                  "\" and a key with a number; allowed: with {key}, so that a text names its key");
-    const std::string& from = text_.scramble_periods_from;
-    const bool known = from.empty() || (periods_.rule != nullptr && periods_.rule->named(from));
-    if (!known)
-      report(kFrom, "found \"" + from + "\"; allowed: the name of a period of this sequence, as " +
-                        (periods_.rule == nullptr ? "2026-11-22" : periods_.rule->at(0).name));
-    return form.tells_key == numbered && known;
+    return form.tells_key == numbered;
   }
 
   // A table that says where its key is means that place, whatever the defaults say.
@@ -153,8 +146,7 @@ class Format {
 }  // namespace
 
 bool writes_format(const WrittenKeys& written) {
-  constexpr std::array<std::string_view, 5> kKeys = {"format", "time_zone", kFile, kCredential,
-                                                     kFrom};
+  constexpr std::array<std::string_view, 4> kKeys = {"format", "time_zone", kFile, kCredential};
   return std::any_of(kKeys.begin(), kKeys.end(),
                      [&](std::string_view key) { return written.contains(key); });
 }
