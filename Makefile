@@ -106,7 +106,7 @@ MODULE_NAMES := mongodb dynamodb
 MODULES := $(MODULE_NAMES:%=$(BUILD)/modules/%.so)
 MODULE_mongodb := $(call objects,daemon/main/modules/mongo_module.cc $(call sources,$(call rooms,daemon/store/mongo)))
 MODULE_dynamodb := $(call objects,$(addprefix daemon/main/modules/,dynamo_module.cc aws_access.cc) \
-  daemon/uv/http/http_client.cc daemon/uv/process_runner.cc \
+  daemon/uv/http/http_client.cc \
   $(filter-out $(addprefix daemon/store/dynamo/,dynamo_names.cc dynamo_options.cc \
     $(addprefix credentials/,aws_address.cc aws_credentials.cc aws_profiles.cc)),$(call sources,$(call rooms,daemon/store/dynamo))))
 MODULE_OBJECTS := $(foreach module,$(MODULE_NAMES),$(MODULE_$(module)))

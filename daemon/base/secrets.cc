@@ -7,24 +7,11 @@
 namespace seqd {
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\n";
-constexpr std::string_view kQuotes = "\"'`";
-constexpr std::size_t kLongWord = 40;  // bytes, as a secret access key of AWS has
-
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
 bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
-}
-bool is_name(char c) {
-  return is_digit(c) || is_lower(c) || is_upper(c) || c == '_' || c == '-';
-}
-bool is_of_key(char c) {
-  return is_name(c) || c == '/' || c == '+' || c == '=' || c == '.';
 }
 
 std::string lower(std::string_view text) {
@@ -55,78 +42,6 @@ bool are_hosts(std::string_view authority) {
     begin = end + 1;
   }
   return true;
-}
-
-// In place, from where the address begins; up to its last "@".
-void hide_user_info(std::string& text) {
-  for (std::size_t at = text.find("://"); at != std::string::npos; at = text.find("://", at + 1)) {
-    const std::size_t begin = at + 3;
-    std::size_t end = begin;
-    while (end < text.size() && kSpace.find(text[end]) == std::string_view::npos &&
-           kQuotes.find(text[end]) == std::string_view::npos)
-      ++end;
-    const std::size_t last = text.substr(begin, end - begin).rfind('@');
-    if (last != std::string::npos && last > 0) text.replace(begin, last, kHidden);
-  }
-}
-
-// The value after the name that ends at `at`, as in `name: "value"` and `name=value`; its length is
-// 0 where there is none.
-std::string_view value_after(std::string_view text, std::size_t at) {
-  const auto skip = [&](std::string_view some) {
-    while (at < text.size() && some.find(text[at]) != std::string_view::npos) ++at;
-  };
-  skip(kQuotes);
-  skip(" \t");
-  if (at == text.size() || (text[at] != ':' && text[at] != '=')) return {};
-  ++at;
-  skip(" \t");
-  const bool quoted = at < text.size() && kQuotes.find(text[at]) != std::string_view::npos;
-  const std::string_view ends = quoted ? text.substr(at, 1) : std::string_view(" \t\r\n,;&\"'}");
-  if (quoted) ++at;
-  const std::size_t end = std::min(text.find_first_of(ends, at), text.size());
-  return text.substr(at, end - at);
-}
-
-void hide_named(std::string& text) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    std::size_t end = at;
-    while (end < text.size() && is_name(text[end])) ++end;
-    if (end == at) {
-      ++at;
-      continue;
-    }
-    const bool secret = is_named_secret(std::string_view(text).substr(at, end - at));
-    at = end;
-    if (!secret) continue;
-    const std::string_view value = value_after(text, end);
-    if (value.empty()) continue;
-    const auto begin = static_cast<std::size_t>(value.data() - text.data());
-    // "Bearer" and "Basic" are the names of what follows.
-    const bool scheme = value == "Bearer" || value == "Basic";
-    std::size_t length = value.size();
-    if (scheme) length = std::min(text.find_first_of("\r\n\"'", begin), text.size()) - begin;
-    text.replace(begin, length, kHidden);
-    at = begin + kHidden.size();
-  }
-}
-
-void hide_long_words(std::string& text) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    std::size_t end = at;
-    while (end < text.size() && is_of_key(text[end])) ++end;
-    const auto word = std::string_view(text).substr(at, end - at);
-    const auto has = [&](bool (*kind)(char)) {
-      return std::any_of(word.begin(), word.end(), kind);
-    };
-    if (word.size() >= kLongWord && has(is_digit) && has(is_lower) && has(is_upper)) {
-      text.replace(at, word.size(), kHidden);
-      end = at + kHidden.size();
-    }
-    at = end + 1;
-  }
 }
 
 }  // namespace
@@ -166,14 +81,6 @@ std::string hide(std::string text, const std::vector<std::string>& secrets) {
       text.replace(found, secret.size(), kHidden);
   }
   return text;
-}
-
-std::string hide_what_looks_secret(std::string_view text) {
-  std::string out(text);
-  hide_user_info(out);
-  hide_named(out);
-  hide_long_words(out);
-  return out;
 }
 
 std::string percent_decoded(std::string_view text) {

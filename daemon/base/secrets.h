@@ -22,11 +22,6 @@ bool is_named_secret(std::string_view name);
 // `text` with "***" in place of each of `secrets`; empty ones are none.
 std::string hide(std::string text, const std::vector<std::string>& secrets);
 
-// `text` of another program, whose secrets are not known, without what looks like one: user and
-// password of an address, the value after a name that tells (is_named_secret()), and words that
-// are long and mixed as keys and tokens are. Not complete: it is no leave to pass secrets on.
-std::string hide_what_looks_secret(std::string_view text);
-
 // "%41" is "A"; what is no such code stays.
 std::string percent_decoded(std::string_view text);
 

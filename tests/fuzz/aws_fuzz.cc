@@ -1,5 +1,5 @@
-// Any bytes as what credentials of Amazon are read from: shared files, documents in JSON, command
-// lines and addresses, and as the answers of every server and program that is asked. No crash, no
+// Any bytes as what credentials of Amazon are read from: shared files, documents in JSON and
+// addresses, and as the answers of every server that is asked. No crash, no
 // hang; every source answers once; what is found may stand in a header; and no error is without
 // words or without an end. The first byte chooses the environment.
 //
@@ -20,7 +20,6 @@
 #include "daemon/base/assertion.h"
 #include "daemon/store/dynamo/credentials/aws_address.h"
 #include "daemon/store/dynamo/credentials/aws_chain.h"
-#include "daemon/store/dynamo/credentials/aws_command.h"
 #include "daemon/store/dynamo/credentials/aws_credentials.h"
 #include "daemon/store/dynamo/credentials/aws_documents.h"
 
@@ -28,8 +27,8 @@ namespace {
 
 constexpr int kMostSteps = 20;  // of one search, more than any needs
 
-// Network, files and programs in one: answers wait here until they are run.
-class World final : public seqd::HttpClient, public seqd::FileReader, public seqd::ProcessRunner {
+// Network and files in one: answers wait here until they are run.
+class World final : public seqd::HttpClient, public seqd::FileReader {
  public:
   explicit World(std::string_view text) : text_(text) {}
 
@@ -49,12 +48,6 @@ class World final : public seqd::HttpClient, public seqd::FileReader, public seq
             std::function<void(seqd::Result<std::string>)> done) override {
     const std::string content(text_.substr(0, 65'536));
     waiting_.push_back([done = std::move(done), content] { done(content); });
-  }
-  void run(seqd::ProcessRequest request, std::function<void(seqd::ProcessResult)> done) override {
-    ASSERT(!request.arguments.empty() && !request.arguments[0].empty());
-    seqd::ProcessResult result;
-    result.output = next_line();
-    waiting_.push_back([done = std::move(done), result] { done(result); });
   }
 
   void settle() {
@@ -101,9 +94,8 @@ std::string variable(std::uint8_t choice, const std::string& text, const std::st
 
 void search(std::uint8_t choice, const std::string& text, const std::string& profile) {
   World world(text);
-  const seqd::AwsParts parts{world, world, world,
-                             [&](const char* name) { return variable(choice, text, name); },
-                             [](const std::string&) {}};
+  const seqd::AwsParts parts{world, world,
+                             [&](const char* name) { return variable(choice, text, name); }};
   const auto chain = seqd::default_aws_chain(parts, profile, "eu-central-1");
   int answers = 0;
   chain->ask([&](const seqd::AwsAnswer& answer) {
@@ -132,14 +124,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const auto credentials = seqd::parse_aws_credentials(text, "default");
   ASSERT(!credentials.ok() || seqd::check_aws_credentials(*credentials).ok());
-  for (auto* const read :
-       {&seqd::read_process_document, &seqd::read_metadata_document, &seqd::read_sts_document})
+  for (auto* const read : {&seqd::read_metadata_document, &seqd::read_sts_document})
     check_grant(read(text));
   ASSERT(seqd::aws_error_of(text).size() < 300);
   const auto moment = seqd::parse_aws_time(text);
   ASSERT(!moment || *moment >= 0);
-  const auto words = seqd::split_aws_command(text);
-  ASSERT(!words.ok() || (!words->empty() && words->size() <= 256));
   ASSERT(!seqd::check_aws_address(text).ok() || text.starts_with("http"));
   search(data[0], text, "");
   search(data[0], text, "ids");

@@ -10,7 +10,6 @@ import sys
 KEYS = {"AccessKeyId": "ASIAID", "SecretAccessKey": "secret"}
 EXPIRATION = "2026-11-26T15:04:05Z"
 METADATA = json.dumps({"Code": "Success", **KEYS, "Token": "token", "Expiration": EXPIRATION})
-PROCESS = json.dumps({"Version": 1, **KEYS, "SessionToken": "token", "Expiration": EXPIRATION})
 STS = json.dumps({"AssumeRoleWithWebIdentityResponse": {"AssumeRoleWithWebIdentityResult": {
     "Credentials": {**KEYS, "SessionToken": "token", "Expiration": 1.795705445e9}}}})
 PROFILES = [
@@ -27,9 +26,8 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     error = json.dumps({"Error": {"Code": "AccessDenied", "Message": "no"}})
     answers = [f"200 {METADATA}", f"200 {STS}", f"403 {error}", "200 token\n200 ids\n200 " + METADATA]
-    texts = [METADATA, PROCESS, STS, error, EXPIRATION, *PROFILES, *answers]
+    texts = [METADATA, STS, error, EXPIRATION, *PROFILES, *answers]
     texts += [f"{address}\n{answer}" for address in ADDRESSES for answer in answers]
-    texts += ["[profile ids]\ncredential_process = /bin/x\n" + PROCESS]
     for choice in (0, 1, 2, 2 | 8, 16, 32, 64, 128):
         for number, text in enumerate(texts):
             (folder / f"{choice:03}-{number:02}").write_bytes(bytes([choice]) + text.encode())

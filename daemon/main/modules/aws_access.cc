@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/base/secrets.h"
 #include "daemon/main/config/config_dynamo.h"
 #include "daemon/os/credentials.h"
 #include "daemon/store/dynamo/credentials/aws_chain.h"
@@ -44,7 +43,6 @@ AwsAccess::AwsAccess(const std::string& name, const StoreSettings& settings, Eve
                      const Clock& clock, EventSink& events)
     : http_(loop, kConnections, settings.tls_ca_file),
       worker_(loop, "aws-" + name, 1),
-      processes_(loop),
       files_(worker_) {
   const auto tell = [&events, name](EventKind kind, const std::string& text,
                                     const std::string& key) {
@@ -52,13 +50,7 @@ AwsAccess::AwsAccess(const std::string& name, const StoreSettings& settings, Eve
     if (!key.empty()) event.fields.emplace_back("ACCESS_KEY_ID", key);
     events.raise(event);
   };
-  const AwsParts parts{
-      http_, processes_, files_, read_environment, [tell](const std::string& complaints) {
-        tell(
-            EventKind::credential_process,
-            "credential_process wrote to its standard error: " + hide_what_looks_secret(complaints),
-            "");
-      }};
+  const AwsParts parts{http_, files_, read_environment};
   keeper_ = std::make_unique<AwsKeeper>(
       source_of(settings, parts), loop, clock, random_, settings.timeout_ms,
       [tell](const AwsNews& news) {

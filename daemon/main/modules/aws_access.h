@@ -1,6 +1,6 @@
 // AwsAccess: the credentials of one DynamoDB store, with everything needed to find them: an HTTP
-// client of its own, which the store's requests do not delay, a thread that reads files, and
-// programs. Owned by the owner of the store, which it outlives; loop thread.
+// client of its own, which the store's requests do not delay, and a thread that reads files. Owned
+// by the owner of the store, which it outlives; loop thread.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,6 @@
 #include "daemon/store/dynamo/credentials/aws_keeper.h"
 #include "daemon/uv/event_loop.h"
 #include "daemon/uv/http/http_client.h"
-#include "daemon/uv/process_runner.h"
 #include "daemon/uv/thread_worker.h"
 
 namespace seqd {
@@ -40,7 +39,6 @@ class AwsAccess {
  private:
   UvHttpClient http_;
   ThreadWorker worker_;
-  UvProcessRunner processes_;
   WorkerFileReader files_;
   SystemRandom random_;
   std::unique_ptr<AwsKeeper> keeper_;

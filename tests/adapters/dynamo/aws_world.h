@@ -1,5 +1,5 @@
 // AwsWorld: what sources of AWS credentials work with, all of it scripted: environment, files,
-// servers, programs and time. Everything is answered by a turn of the simulated time. One thread.
+// servers and time. Everything is answered by a turn of the simulated time. One thread.
 #pragma once
 
 #include <map>
@@ -12,26 +12,21 @@
 
 namespace seqd::testing {
 
-class AwsWorld : public HttpClient, public FileReader, public ProcessRunner {
+class AwsWorld : public HttpClient, public FileReader {
  public:
   VirtualTime time;
   std::map<std::string, std::string> environment;
   std::map<std::string, std::string> files;
   std::map<std::string, HttpReply> replies;  // by "GET URL"; who is not here is not there
-  ProcessResult process;                     // how every program ends
 
   std::vector<HttpRequest> requests;
   std::vector<std::string> reads;  // the paths
-  std::vector<ProcessRequest> runs;
-  std::vector<std::string> complaints;
 
   AwsParts parts() {
-    return {*this, *this, *this,
-            [this](const char* name) {
+    return {*this, *this, [this](const char* name) {
               const auto found = environment.find(name);
               return found == environment.end() ? std::string() : found->second;
-            },
-            [this](const std::string& text) { complaints.push_back(text); }};
+            }};
   }
 
   void say(const std::string& request, int status, const std::string& body) {
@@ -61,10 +56,6 @@ class AwsWorld : public HttpClient, public FileReader, public ProcessRunner {
         found != files.end() ? Result<std::string>(found->second)
                              : Result<std::string>(ErrorCode::CONFIG, path + " cannot be opened");
     time.schedule(1, [done = std::move(done), content] { done(content); });
-  }
-  void run(ProcessRequest request, std::function<void(ProcessResult)> done) override {
-    runs.push_back(std::move(request));
-    time.schedule(1, [done = std::move(done), result = process] { done(result); });
   }
 };
 

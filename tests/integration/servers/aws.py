@@ -1,6 +1,6 @@
-"""What Amazon puts beside a program so that it finds credentials, on loopback: the metadata service of an instance (version 2), that of
-a container, STS, and a program for credential_process. And a front of DynamoDB Local which believes no key that was not issued
-here: it computes every signature itself, refuses expired keys, and notes who asked. Each of them can be told to misbehave.
+"""What Amazon puts beside a program so that it finds credentials, on loopback: the metadata service of an instance (version 2), that of a
+container, and STS. And a front of DynamoDB Local which believes no key that was not issued here: it computes every signature itself,
+refuses expired keys, and notes who asked. Each of them can be told to misbehave.
 """
 
 import contextlib
@@ -101,8 +101,8 @@ class CredentialHandler(Handler):
             if self.headers.get("Authorization") != CONTAINER_TOKEN:
                 return self.say(401, b'{"code": "Unauthorized", "message": "show the token"}')
             return self.say(200, server.account.issue("ECS").document("Token", RoleArn=ROLE))
-        if self.path == "/process":
-            return self.say(200, server.account.issue("PROC").document("SessionToken", Version=1))
+        if self.path == "/redirected":
+            return self.say(200, server.account.issue("MOVED").document("Token", RoleArn=ROLE))
         if self.path == "/" and self.command == "POST":
             return self.sts(urllib.parse.parse_qs(body.decode()))
         return self.say(404, b"")
@@ -116,7 +116,7 @@ class CredentialHandler(Handler):
         elif fault == "close":
             self.close_connection = True
         elif fault == "redirect":
-            self.say(307, b"", Location=f"http://127.0.0.1:{self.server.server_port}/process")
+            self.say(307, b"", Location=f"http://127.0.0.1:{self.server.server_port}/redirected")
         elif fault == "huge":
             self.say(200, b"x" * (8 << 20))
         else:

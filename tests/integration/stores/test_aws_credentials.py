@@ -1,9 +1,6 @@
 """The credentials of a DynamoDB store, from every source, on a real DynamoDB Local behind a front that checks each signature: they
 are found, replaced before they expire and when they are refused, and nothing is lost or said meanwhile."""
 
-import stat
-import sys
-
 import pytest
 
 from accounting import Ledger
@@ -15,11 +12,6 @@ from servers.mongod import expect_soon
 
 TABLE, KEY, NUMBER = "NextId", "NextKey", "NextId"
 SHORT = 6.0  # seconds that keys last
-PROCESS = """#!{python}
-import sys, urllib.request
-print("about to ask; aws_secret_access_key = hunter2", file=sys.stderr)
-sys.stdout.buffer.write(urllib.request.urlopen(sys.argv[1]).read())
-"""
 
 
 @pytest.fixture(scope="module")
@@ -65,16 +57,7 @@ def of_web_identity(site, scratch) -> dict:
     return {"AWS_WEB_IDENTITY_TOKEN_FILE": str(scratch / "web-token"), "AWS_ROLE_ARN": ROLE, "AWS_ENDPOINT_URL_STS": site.sources.url()}
 
 
-def of_process(site, scratch) -> dict:
-    program = scratch / "bring credentials"  # with a space, as it may have
-    program.write_text(PROCESS.format(python=sys.executable))
-    program.chmod(stat.S_IRWXU)
-    (scratch / ".aws").mkdir(exist_ok=True)
-    (scratch / ".aws" / "config").write_text(f'[profile ids]\ncredential_process = "{program}" {site.sources.url("/process")}\n')
-    return {"AWS_PROFILE": "ids"}
-
-
-SOURCES = {"IMDS": of_instance, "ECS": of_container, "STS": of_web_identity, "PROC": of_process}
+SOURCES = {"IMDS": of_instance, "ECS": of_container, "STS": of_web_identity}
 
 
 def take_until(client, ledger: Ledger, condition) -> None:
@@ -105,8 +88,6 @@ def test_CredentialsAreReplacedBeforeTheyExpire(site, make_daemon, scratch, sour
     ledger.add(drain(daemon, "orders"))
     ledger.assert_complete(1, ledger.highest() + 1)
     assert f"AWS credentials ASIA{source}0000 from " in daemon.stderr(-1)
-    if source == "PROC":
-        assert "wrote to its standard error: about to ask; aws_secret_access_key = ***" in daemon.stderr(-1)
     assert_silent(site, daemon)
 
 
@@ -139,7 +120,7 @@ def test_ASourceThatMisbehavesIsNamedAndAskedAgain(site, make_daemon, scratch, s
             assert client.error("next", "orders", {"timeout_ms": 500}).code == "UNAVAILABLE", fault
             expect_soon(f"the cause of {fault}", lambda client=client: "there are no AWS credentials: " in str(client.call("status")))
         assert daemon.running()
-        assert "/process" not in " ".join(site.sources.asked) or source == "PROC", "a redirection was followed"
+        assert "/redirected" not in " ".join(site.sources.asked), "a redirection was followed"
         assert_silent(site, daemon)
         daemon.terminate()
     site.sources.fault = "error"

@@ -128,15 +128,6 @@ std::optional<std::int64_t> parse_aws_time(std::string_view text) {
   return std::max<std::int64_t>(0, local - *offset) * 1000;
 }
 
-Result<AwsGrant> read_process_document(std::string_view text) {
-  const Result<Json> json = parse(text);
-  if (!json.ok()) return json.status();
-  const Json* const version = member(*json, "Version");
-  if (version == nullptr || !version->is_number_integer() || *version != 1)
-    return unusable("the answer has another Version than 1");
-  return grant_of(*json, "SessionToken");
-}
-
 Result<AwsGrant> read_metadata_document(std::string_view text) {
   const Result<Json> json = parse(text);
   if (!json.ok()) return json.status();

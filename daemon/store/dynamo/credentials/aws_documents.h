@@ -1,5 +1,5 @@
-// The documents in JSON by which credentials arrive: of a credential_process, of the metadata of a
-// container or an instance, of STS. Pure; any thread. A document is hostile input, and no error
+// The documents in JSON by which credentials arrive: of the metadata of a container or an instance,
+// of STS. Pure; any thread. A document is hostile input, and no error
 // text holds any of its values but an error's own name and words.
 #pragma once
 
@@ -16,7 +16,6 @@ namespace seqd {
 inline constexpr std::size_t kMostAwsDocument = 65'536;  // bytes
 
 // UNAVAILABLE where they are not what they should be; the grant has no origin.
-Result<AwsGrant> read_process_document(std::string_view text);
 Result<AwsGrant> read_metadata_document(std::string_view text);
 Result<AwsGrant> read_sts_document(std::string_view text);
 

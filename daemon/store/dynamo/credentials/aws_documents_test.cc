@@ -26,18 +26,6 @@ TEST_CASE("AwsDocuments: a time is read in every form that is written", "[aws]")
   }
 }
 
-TEST_CASE("AwsDocuments: what a process writes is read", "[aws]") {
-  auto grant = read_process_document(
-      R"({"Version": 1, "AccessKeyId": "AKID", "SecretAccessKey": "s", "SessionToken": "t",
-          "Expiration": "2026-11-26T15:04:05Z"})");
-  REQUIRE(grant.ok());
-  REQUIRE(grant->credentials == AwsCredentials{"AKID", "s", "t"});
-  REQUIRE(grant->expires_ms == kMoment);
-  grant = read_process_document(R"({"Version": 1, "AccessKeyId": "AKID", "SecretAccessKey": "s"})");
-  REQUIRE(grant.ok());
-  REQUIRE_FALSE(grant->expires_ms.has_value());
-}
-
 TEST_CASE("AwsDocuments: what a container or an instance says is read", "[aws]") {
   const auto grant = read_metadata_document(
       R"({"Code": "Success", "AccessKeyId": "AKID", "SecretAccessKey": "s", "Token": "t",
@@ -87,7 +75,7 @@ TEST_CASE("AwsDocuments: garbage is refused, and what it holds is not shown", "[
       std::string(kMostAwsDocument, '['),
   };
   for (const std::string& text : bad) {
-    for (auto* const read : {&read_process_document, &read_metadata_document, &read_sts_document}) {
+    for (auto* const read : {&read_metadata_document, &read_sts_document}) {
       const auto grant = read(text);
       INFO(text.substr(0, 200) << ": " << grant.status().to_string());
       REQUIRE_FALSE(grant.ok());

@@ -237,7 +237,7 @@ TEST_CASE("AwsKeeper: a source that answers at once says whether there are other
   REQUIRE(*keeping.get() == "RIGHT");
 }
 
-// One table of the store is denied: a credential_process, which may take a minute, is run for it.
+// One table of the store is denied: sources, which may take long, are queried for it.
 TEST_CASE("AwsKeeper: those that lack a right serve others while new ones are looked for",
           "[aws]") {
   Keeping keeping;

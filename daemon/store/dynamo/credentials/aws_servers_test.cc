@@ -29,8 +29,7 @@ AwsAnswer ask(AwsWorld& world) {
   EventLoop loop;
   UvHttpClient http(loop, 2);
   const AwsParts scripted = world.parts();
-  const AwsParts parts{http, scripted.processes, scripted.files, scripted.environment,
-                       scripted.complained};
+  const AwsParts parts{http, scripted.files, scripted.environment};
   const auto chain = default_aws_chain(parts, "", "eu-central-1");
   std::optional<AwsAnswer> answer;
   chain->ask([&](AwsAnswer given) {

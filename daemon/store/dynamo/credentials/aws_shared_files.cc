@@ -5,7 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "daemon/store/dynamo/credentials/aws_command.h"
 #include "daemon/store/dynamo/credentials/aws_credentials.h"
 #include "daemon/store/dynamo/credentials/aws_documents.h"
 
@@ -13,10 +12,11 @@ namespace seqd {
 namespace {
 
 constexpr char kInstead[] =
-    "; use credential_process = aws configure export-credentials --profile NAME --format process";
+    "; have another program write the keys to aws_credentials_file, which is read again once they "
+    "are refused";
 
-constexpr std::array<const char*, 4> kSignIns = {"sso_session", "sso_start_url", "sso_account_id",
-                                                 "login_session"};
+constexpr std::array<const char*, 5> kNotSupported = {
+    "sso_session", "sso_start_url", "sso_account_id", "login_session", "credential_process"};
 
 // Both files, those of the credentials file first.
 AwsProfile merged(const std::optional<AwsProfile>& credentials,
@@ -109,30 +109,12 @@ void AwsSharedFiles::judge(const Found& found, Done done) {
     if (!status.ok()) return done(aws_failed(where + ": " + status.text()));
     return done(aws_answer(AwsGrant{keys, {}, {}}, where));
   }
-  for (const char* const name : kSignIns) {
+  for (const char* const name : kNotSupported) {
     if (!value(name).empty())
-      return done(aws_failed(
-          fmt::format("{}: IAM Identity Center ({}) is not supported{}", where, name, kInstead)));
+      return done(aws_failed(fmt::format("{}: {} is not supported{}", where, name, kInstead)));
   }
-  if (!value("credential_process").empty())
-    return run(value("credential_process"), where + ": credential_process", std::move(done));
   const std::string why = where + " of the shared files has no credentials";
   done(found.named && !profile_.empty() ? aws_failed(why) : aws_absent(why));
-}
-
-void AwsSharedFiles::run(const std::string& command, const std::string& origin, Done done) {
-  Result<std::vector<std::string>> words = split_aws_command(command);
-  if (!words.ok()) return done(aws_failed(origin + ": " + words.status().text()));
-  auto ended = lifetime_.guard([this, origin, done = std::move(done)](const ProcessResult& result) {
-    // For the journal only: it may say more than clients should hear.
-    if (!result.complaints.empty()) parts_.complained(result.complaints);
-    if (!result.error.empty())
-      return done(aws_failed(fmt::format(
-          "{}: it {}{}", origin, aws_printable(result.error, 200),
-          result.complaints.empty() ? "" : "; the journal has what it wrote about it")));
-    done(aws_answer(read_process_document(result.output), origin));
-  });
-  parts_.processes.run({std::move(*words), kProcessMs, kMostAwsDocument}, ended);
 }
 
 }  // namespace seqd

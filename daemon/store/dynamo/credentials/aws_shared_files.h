@@ -1,10 +1,9 @@
 // The profile of the shared files: ~/.aws/credentials and ~/.aws/config, or where
-// AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE say. It has keys, or a credential_process that
-// brings some, or a role for a web identity. Loop thread.
+// AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE say. It has keys, or a role for a web identity.
+// Loop thread.
 //
-// Not supported, and refused by name: roles by source_profile or credential_source, and IAM
-// Identity Center (sso_*, login_session). `aws configure export-credentials`, as a
-// credential_process, does these.
+// Not supported, and refused by name: roles by source_profile or credential_source, IAM Identity
+// Center (sso_*, login_session), and credential_process.
 #pragma once
 
 #include <optional>
@@ -19,8 +18,6 @@ namespace seqd {
 
 class AwsSharedFiles final : public AwsSource {
  public:
-  static constexpr std::int64_t kProcessMs = 60'000;  // how long a credential_process may take
-
   // `profile`: empty: AWS_PROFILE, else "default".
   AwsSharedFiles(const AwsParts& parts, std::string profile, const std::string& region)
       : parts_(parts), profile_(std::move(profile)), role_(parts, region) {}
@@ -42,7 +39,6 @@ class AwsSharedFiles final : public AwsSource {
 
   void read_config(Found found, Done done);
   void judge(const Found& found, Done done);
-  void run(const std::string& command, const std::string& origin, Done done);
 
   const AwsParts parts_;
   const std::string profile_;

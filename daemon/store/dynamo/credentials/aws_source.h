@@ -9,7 +9,6 @@
 
 #include "daemon/base/files/file_reader.h"
 #include "daemon/base/http.h"
-#include "daemon/base/process.h"
 #include "daemon/base/time/clock.h"
 #include "daemon/store/dynamo/wire/aws_signature.h"
 
@@ -60,12 +59,9 @@ class AwsSource {
 // What sources work with; all of it outlives them.
 struct AwsParts {
   HttpClient& http;
-  ProcessRunner& processes;
   FileReader& files;
   // A variable of the environment; empty where there is none.
   std::function<std::string(const char* name)> environment;
-  // A program that was run for credentials wrote this to its standard error.
-  std::function<void(const std::string& complaints)> complained;
 };
 
 }  // namespace seqd
