@@ -22,15 +22,13 @@ class IdFormat;
 struct IdFormatSettings {
   std::string format = "{number}";
   std::string time_zone = "UTC";
-  std::string scramble_key_file;
-  std::string scramble_key_credential;
+  std::string scramble_key_file = "scramble-key";
   // What was made of these; null: a text can be neither written nor read.
   std::shared_ptr<const IdFormat> compiled;
 
   bool operator==(const IdFormatSettings& other) const {
     return format == other.format && time_zone == other.time_zone &&
-           scramble_key_file == other.scramble_key_file &&
-           scramble_key_credential == other.scramble_key_credential;
+           scramble_key_file == other.scramble_key_file;
   }
 };
 
@@ -77,7 +75,6 @@ struct SequenceSettings {
   std::int64_t max_value = (std::int64_t{1} << 53) - 1;  // the highest ID ever issued
 
   // A sequence that lasts for less at the present rate gets a warning.
-  std::int64_t exhaustion_warning_ms = 2'592'000'000;
 
   Reuse reuse = Reuse::never;  // what becomes of ranges that are drained
 

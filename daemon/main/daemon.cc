@@ -240,7 +240,7 @@ void Daemon::tick() {
     stores_->note_silence(*table_);
     table_->replays().expire(clock_.monotonic_ms());
     table_->accounts().sample_rates(clock_.monotonic_ms(), table_->blocks().ids());
-    runway_watch_.check(*table_, configuration_.daemon.runway_warning_ms, journal_);
+    runway_watch_.check(*table_, journal_);
     witness_keeper_->check();
     idle_trim_.check(log_->statistics().position);
   }
@@ -249,7 +249,7 @@ void Daemon::tick() {
 }
 
 std::string Daemon::status_line() const {
-  return seqd::status_line(*table_, server_->counts().connections, configuration_.daemon);
+  return seqd::status_line(*table_, server_->counts().connections);
 }
 
 // --- Control

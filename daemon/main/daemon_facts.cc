@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "daemon/core/rates/runway_watch.h"
 #include "daemon/main/config/config_stores.h"
 #include "protocol/version.h"
 
@@ -13,24 +14,22 @@ std::string stopped_text(std::int64_t stopped) {
   return stopped == 0 ? "" : "; " + std::to_string(stopped) + " stopped";
 }
 
-std::string runway_text(SequenceTable& table, std::int64_t warning_ms) {
+std::string runway_text(SequenceTable& table) {
   const auto& runway = table.accounts().rates().smallest();
-  if (!runway || runway->ms >= warning_ms) return "";
+  if (!runway || runway->ms >= RunwayWatch::kSoonMs) return "";
   return "; runway " + std::to_string(runway->ms / 1'000) + " s (" +
          table.at(runway->sequence).name() + ")";
 }
 
 }  // namespace
 
-std::string status_line(SequenceTable& table, std::size_t connections,
-                        const DaemonSettings& settings) {
+std::string status_line(SequenceTable& table, std::size_t connections) {
   const SequenceAccounts::Sums& sums = table.accounts().sums();
   const std::size_t sequences = table.size();
   std::string line = std::to_string(sequences) + (sequences == 1 ? " sequence, " : " sequences, ") +
                      std::to_string(sums.issued) + " IDs issued, " +
                      std::to_string(sums.available) + " available, " + std::to_string(connections) +
-                     " connections" + stopped_text(sums.stopped) +
-                     runway_text(table, settings.runway_warning_ms);
+                     " connections" + stopped_text(sums.stopped) + runway_text(table);
   for (const auto& [id, scope] : table.scopes()) {
     if (scope->store() == nullptr) continue;
     line += "; store " + scope->store_name() + " " + scope->state_name();

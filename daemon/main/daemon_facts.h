@@ -15,8 +15,7 @@
 namespace seqd {
 
 // Called every second, so it does not visit every sequence.
-std::string status_line(SequenceTable& table, std::size_t connections,
-                        const DaemonSettings& settings);
+std::string status_line(SequenceTable& table, std::size_t connections);
 std::vector<StoreFacts> store_facts(const Configuration& configuration, const SequenceTable& table,
                                     const Stores& stores);
 // Of the process and its log, which outlives the facts; nothing of the state or the stores.

@@ -8,6 +8,9 @@ namespace seqd {
 
 namespace {
 
+// How many connections may have all the replies waiting that one may have.
+constexpr std::size_t kBacklogs = 256;
+
 bool has_blocks(const Configuration& configuration) {
   const auto& tables = configuration.sequences;
   return (configuration.daemon.allow_unlisted && configuration.sequence_defaults.settings.blocks) ||
@@ -20,14 +23,12 @@ bool has_blocks(const Configuration& configuration) {
 ServerLimits server_limits(const Configuration& configuration) {
   const Limits& from = configuration.limits;
   ServerLimits limits;
-  limits.methods.frame = {static_cast<std::uint32_t>(from.max_request_size),
-                          static_cast<std::uint32_t>(from.max_depth)};
-  limits.methods.name = static_cast<std::size_t>(from.max_name);
+  limits.methods.frame.frame = static_cast<std::uint32_t>(from.max_request_size);
   limits.methods.count = from.max_count;
   limits.methods.pipeline = static_cast<std::uint32_t>(from.max_requests_in_flight);
   limits.methods.blocks = has_blocks(configuration);
   limits.output = static_cast<std::size_t>(from.max_reply_backlog);
-  limits.output_total = static_cast<std::size_t>(from.max_reply_backlog_total);
+  limits.output_total = kBacklogs * limits.output;
   return limits;
 }
 
@@ -35,8 +36,7 @@ ListenerLimits listener_limits(const Configuration& configuration) {
   const Limits& from = configuration.limits;
   ListenerLimits limits;
   limits.connections = static_cast<std::size_t>(from.max_connections);
-  limits.connections_per_user = static_cast<std::size_t>(from.max_connections_per_user);
-  limits.times = {from.first_frame_timeout_ms, from.frame_timeout_ms, from.idle_timeout_ms};
+  limits.times = {from.frame_timeout_ms, from.idle_timeout_ms};
   limits.busy_poll_ms = configuration.daemon.busy_poll_ms;
   return limits;
 }
@@ -50,9 +50,7 @@ SequenceTable::Limits table_limits(const Configuration& configuration) {
   const Limits& from = configuration.limits;
   SequenceTable::Limits limits;
   limits.sequences = static_cast<std::size_t>(from.max_sequences);
-  limits.waiting = from.max_waiting;
   limits.replays.clients = static_cast<std::size_t>(from.max_retry_clients);
-  limits.replays.unacknowledged = static_cast<std::uint32_t>(from.max_unacknowledged);
   limits.replays.remember_ms = from.retry_memory_ms;
   const StateBounds bounds(static_cast<std::uint64_t>(configuration.daemon.state_log_size));
   limits.state_bytes = bounds.sequence_bytes();

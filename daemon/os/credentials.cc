@@ -51,72 +51,67 @@ Status check_content(const std::string& path, std::string& value) {
   return {};
 }
 
-// The file as it is.
-Result<Secret> read_file(const std::string& path, const std::string& shown, std::size_t most) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0)
-    return Status(ErrorCode::CONFIG, shown + " cannot be opened: " + std::strerror(errno));
-  Secret secret;
-  Status status = read_all(fd, shown, most, secret);
-  close(fd);
-  if (!status.ok()) return status;
-  return secret;
-}
+struct Place {
+  std::string path;
+  std::string shown;
+  bool is_credential = false;
+};
 
-// Where systemd has put the credential.
-Result<std::string> path_of_credential(const std::string& name) {
-  const bool plain = !name.empty() && name != "." && name != ".." && name.size() <= 255 &&
-                     name.find('/') == std::string::npos;
-  // Not repeated: it may be the secret itself.
-  if (!plain)
+Result<Place> find_place(const std::string& place) {
+  if (place.starts_with('/')) return Place{place, escape_line(place, 300), false};
+  if (!is_place_of_secret(place))
     return Status(ErrorCode::CONFIG,
-                  "found text that is no name of a credential; allowed: a file name, without /");
+                  "found text that is neither a path nor the name of a credential");
   const char* const directory = credentials_directory();
   if (directory == nullptr)
     return Status(ErrorCode::CONFIG,
-                  "the credential \"" + escape_line(name, 60) +
-                      "\" is not there: $CREDENTIALS_DIRECTORY is not set; start seqd by its unit "
-                      "with LoadCredential=, or name a file instead");
-  return std::string(directory) + "/" + name;
+                  "the credential is not there: $CREDENTIALS_DIRECTORY is not set; start seqd by "
+                  "its unit with LoadCredential=, or name a file instead");
+  return Place{std::string(directory) + "/" + place, "the credential", true};
+}
+
+// The file as it is. systemd protects its credentials.
+Result<Secret> read_file(const Place& place, std::size_t most) {
+  const int fd = open(place.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return Status(ErrorCode::CONFIG, place.shown + " cannot be opened: " + std::strerror(errno));
+  Secret secret;
+  Status status = read_all(fd, place.shown, most, secret);
+  close(fd);
+  if (!status.ok()) return status;
+  if (place.is_credential) secret.warning.clear();
+  return secret;
 }
 
 }  // namespace
 
-Result<Secret> read_secret_file(const std::string& path) {
-  const std::string shown = escape_line(path, 300);
-  Result<Secret> secret = read_file(path, shown, kMaxSecret);
+bool is_place_of_secret(std::string_view text) {
+  if (text.starts_with('/')) return true;
+  return !text.empty() && text != "." && text != ".." && text.size() <= 255 &&
+         text.find('/') == std::string_view::npos;
+}
+
+Result<Secret> read_secret(const std::string& place) {
+  const Result<Place> found = find_place(place);
+  if (!found.ok()) return found.status();
+  Result<Secret> secret = read_file(*found, kMaxSecret);
   if (!secret.ok()) return secret;
-  if (Status status = check_content(shown, secret->value); !status.ok()) return status;
+  if (Status status = check_content(found->shown, secret->value); !status.ok()) return status;
   return secret;
 }
 
-Result<Secret> read_secret_text(const std::string& path) {
-  const std::string shown = escape_line(path, 300);
-  Result<Secret> secret = read_file(path, shown, kMaxSecretText);
+Result<Secret> read_secret_text(const std::string& place) {
+  const Result<Place> found = find_place(place);
+  if (!found.ok()) return found.status();
+  Result<Secret> secret = read_file(*found, kMaxSecretText);
   if (secret.ok() && secret->value.size() > kMaxSecretText)
     return Status(ErrorCode::CONFIG,
-                  shown + " is longer than " + std::to_string(kMaxSecretText) + " bytes");
+                  found->shown + " is longer than " + std::to_string(kMaxSecretText) + " bytes");
   return secret;
 }
 
-Result<Secret> read_credential(const std::string& name) {
-  const Result<std::string> path = path_of_credential(name);
-  if (!path.ok()) return path.status();
-  Result<Secret> secret = read_secret_file(*path);
-  if (secret.ok()) secret->warning.clear();
-  return secret;
-}
-
-Result<Secret> read_credential_text(const std::string& name) {
-  const Result<std::string> path = path_of_credential(name);
-  if (!path.ok()) return path.status();
-  Result<Secret> secret = read_secret_text(*path);
-  if (secret.ok()) secret->warning.clear();
-  return secret;
-}
-
-bool have_credentials() {
-  return credentials_directory() != nullptr;
+bool is_credential_of_unit(const std::string& place) {
+  return !place.starts_with('/') && credentials_directory() == nullptr;
 }
 
 }  // namespace seqd

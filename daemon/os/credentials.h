@@ -1,10 +1,12 @@
-// Secrets that are not in the configuration itself: a systemd credential, or a file. One line each,
-// where newlines at its end are no part of it, or a text of some lines. Blocking reads of small
-// files; at start, at a reload, and when a service refuses what was read.
+// Secrets that are not in the configuration itself: one line each, where newlines at its end are no
+// part of it, or a text of some lines. Its place is an absolute path, or the name of a systemd
+// credential, without a slash: a file in $CREDENTIALS_DIRECTORY. Blocking reads of small files; at
+// start, at a reload, and when a service refuses what was read.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "daemon/base/status.h"
 
@@ -18,19 +20,18 @@ struct Secret {
   std::string warning;  // not empty when others may read the file
 };
 
-// CONFIG when it cannot be read, is no regular file, is empty, longer than kMaxSecret or not one
-// line. No error text holds any of the content.
-Result<Secret> read_secret_file(const std::string& path);
+bool is_place_of_secret(std::string_view text);
 
-// The credential of that name in $CREDENTIALS_DIRECTORY.
-Result<Secret> read_credential(const std::string& name);
+// CONFIG when it cannot be read, is no regular file, is empty, longer than kMaxSecret or not one
+// line. No error text holds any of the content, nor a name of a credential, which may be a secret
+// in the wrong place.
+Result<Secret> read_secret(const std::string& place);
 
 // The same for a text of some lines: CONFIG when it cannot be read, is no regular file or is longer
 // than kMaxSecretText. What is in it, the reader of the text judges.
-Result<Secret> read_secret_text(const std::string& path);
-Result<Secret> read_credential_text(const std::string& name);
+Result<Secret> read_secret_text(const std::string& place);
 
-// Whether systemd passed any credentials.
-bool have_credentials();
+// Whether it is a credential, and systemd passed none: this process was not started by the unit.
+bool is_credential_of_unit(const std::string& place);
 
 }  // namespace seqd

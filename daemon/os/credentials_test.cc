@@ -42,16 +42,16 @@ class Scratch {
 
 TEST_CASE("ASecretIsOneLineWithoutItsNewline") {
   const Scratch scratch;
-  CHECK(read_secret_file(scratch.file("secret\r\n\n")).value().value == "secret");
-  CHECK(read_secret_file(scratch.file("secret")).value().warning.empty());
-  CHECK(!read_secret_file(scratch.file("secret", 0604)).value().warning.empty());
-  CHECK(read_secret_file(scratch.file(std::string(4096, 'x') + "\n")).ok());
+  CHECK(read_secret(scratch.file("secret\r\n\n")).value().value == "secret");
+  CHECK(read_secret(scratch.file("secret")).value().warning.empty());
+  CHECK(!read_secret(scratch.file("secret", 0604)).value().warning.empty());
+  CHECK(read_secret(scratch.file(std::string(4096, 'x') + "\n")).ok());
 }
 
 TEST_CASE("WhatIsNoSecretIsRefusedWithoutShowingIt") {
   const Scratch scratch;
   const auto text = [&](const std::string& content) {
-    return read_secret_file(scratch.file(content)).status().text();
+    return read_secret(scratch.file(content)).status().text();
   };
   const std::string path = scratch.path() + "/secret";
   CHECK(text("") == path + " is empty; allowed: one line");
@@ -61,26 +61,31 @@ TEST_CASE("WhatIsNoSecretIsRefusedWithoutShowingIt") {
   CHECK(text("\xff") == path + " holds more than one line of text");
   CHECK(text(std::string(4097, 'x')) == path + " is longer than 4096 bytes");
   CHECK(text(std::string(100'000, 'x')) == path + " is longer than 4096 bytes");
-  CHECK(read_secret_file(scratch.path()).status().text() == scratch.path() + " is no regular file");
+  CHECK(read_secret(scratch.path()).status().text() == scratch.path() + " is no regular file");
   const std::string pipe = scratch.path() + "/pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK(read_secret_file(pipe).status().text() == pipe + " is no regular file");
+  CHECK(read_secret(pipe).status().text() == pipe + " is no regular file");
 }
 
 TEST_CASE("ACredentialIsLookedForInItsDirectoryOnly") {
   const Scratch scratch;
   scratch.file("value\n", 0644);
   setenv("CREDENTIALS_DIRECTORY", scratch.path().c_str(), 1);
-  CHECK(have_credentials());
-  CHECK(read_credential("secret").value().value == "value");
-  CHECK(read_credential("secret").value().warning.empty());
-  for (const char* name : {"", ".", "..", "../x", "/etc/passwd"})
-    CHECK(read_credential(name).status().code() == ErrorCode::CONFIG);
-  CHECK(read_credential("absent").status().code() == ErrorCode::CONFIG);
+  CHECK_FALSE(is_credential_of_unit("secret"));
+  CHECK(read_secret("secret").value().value == "value");
+  CHECK(read_secret("secret").value().warning.empty());
+  CHECK(read_secret_text("secret").value().value == "value\n");
+  for (const char* place : {"", ".", "..", "../x", "x/y"}) {
+    CHECK_FALSE(is_place_of_secret(place));
+    CHECK(read_secret(place).status().code() == ErrorCode::CONFIG);
+  }
+  const Status absent = read_secret("hunter2").status();
+  CHECK(absent.text() == "the credential cannot be opened: No such file or directory");
   setenv("CREDENTIALS_DIRECTORY", "relative", 1);
-  CHECK(!have_credentials());
+  CHECK(is_credential_of_unit("secret"));
+  CHECK_FALSE(is_credential_of_unit("/secret"));
   unsetenv("CREDENTIALS_DIRECTORY");
-  CHECK(!read_credential("secret").ok());
+  CHECK(read_secret("secret").status().text().starts_with("the credential is not there: "));
 }
 
 TEST_CASE("RandomBitsDoNotRepeatAcrossBlocks") {

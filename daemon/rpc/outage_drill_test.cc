@@ -57,7 +57,7 @@ struct Drill {
     // What the daemon does in its tick.
     world.core.table->note_silence("default", measured.silent_ms());
     world.core.table->accounts().sample_rates(world.core.time.monotonic_ms(), 0);
-    watch.check(*world.core.table, 30'000, world.core.events);
+    watch.check(*world.core.table, world.core.events);
     world.settle();
     for (const Reply& reply : line->replies()) {
       last_failed = reply.code != ErrorCode::OK;

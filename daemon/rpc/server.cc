@@ -217,7 +217,7 @@ void Server::call(Session& session, const Message& message) {
     return answer_error(session, message.msgid,
                         {ErrorCode::BUSY,
                          "the connections of this user do not read their replies "
-                         "(limits.max_reply_backlog_total)"});
+                         "(limits.max_reply_backlog)"});
   }
   ASSERT(!session.closing && !session.paused);
   route->method(context(), session, message);

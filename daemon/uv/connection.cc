@@ -32,7 +32,7 @@ void Connection::start(uv_loop_t* loop, int socket, const Peer& peer) {
     return close();
   }
   session_ = &server_.open(peer, *this);
-  opened_ms_ = active_ms_ = static_cast<std::int64_t>(uv_now(pipe_.loop));
+  active_ms_ = static_cast<std::int64_t>(uv_now(pipe_.loop));
   set_reading(true);
 }
 
@@ -98,7 +98,6 @@ void Connection::take_in(std::span<const std::uint8_t> bytes) {
     in_.consume(taken);
   }
   // A request that the server puts off came in time.
-  if (taken > 0 || session_->paused) had_frame_ = true;
   if (taken > 0) owner_.had_request(*this);
   if (session_->closing) return set_reading(false);
   if (session_->paused) {
@@ -200,10 +199,6 @@ Connection::Due Connection::due(std::int64_t now_ms, const TimeLimits& limits) c
   if (partial_ms_ >= 0) {
     limit(partial_ms_, limits.frame_ms,
           "a request was not sent whole in time (limits.frame_timeout)");
-  }
-  if (!had_frame_) {
-    limit(opened_ms_, limits.first_frame_ms,
-          "no request came in time (limits.first_frame_timeout)");
   }
   // Who waits for a reply is not idle.
   limit(session_->waiting == 0 ? active_ms_ : now_ms, limits.idle_ms,

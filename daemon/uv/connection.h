@@ -54,8 +54,7 @@ class Connection final : public Transport, public BusyPoll::Source {
   void drain();
 
   struct TimeLimits {
-    std::int64_t first_frame_ms = 0;  // 0: none, as for the others
-    std::int64_t frame_ms = 0;
+    std::int64_t frame_ms = 0;  // 0: none, as for the other
     std::int64_t idle_ms = 0;
   };
   // The first time limit that this connection will pass, or has passed, and its words. It is no
@@ -100,9 +99,7 @@ class Connection final : public Transport, public BusyPoll::Source {
   bool attended_ = false;
   bool watched_ = false;  // by watch_peer(), because nothing is read
   bool closing_ = false;
-  bool draining_ = false;  // drain() came
-  bool had_frame_ = false;
-  std::int64_t opened_ms_ = 0;
+  bool draining_ = false;         // drain() came
   std::int64_t active_ms_ = 0;    // last byte received or sent
   std::int64_t partial_ms_ = -1;  // since when a part of a request lies in in_; -1: none
 };

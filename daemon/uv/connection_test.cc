@@ -153,19 +153,6 @@ TEST_CASE("PartOfARequestTimesOut", "[connection]") {
   REQUIRE(running.daemon.events.count(EventKind::client_dropped) == 1);
 }
 
-TEST_CASE("ConnectionWithoutAnyRequestTimesOut", "[connection]") {
-  ListenerLimits limits;
-  limits.times.first_frame_ms = 1;
-  Running running(limits);
-  const Client used = running.daemon.connect();
-  used->send(pings(1));
-  running.daemon.receive(*used, 1);
-  const Client silent = running.daemon.connect();
-  running.until_ended(*silent);
-  used->read();
-  REQUIRE_FALSE(used->ended());
-}
-
 TEST_CASE("IdleConnectionTimesOutButNotOneThatWaits", "[connection]") {
   ListenerLimits limits;
   limits.times.idle_ms = 1;
@@ -305,23 +292,6 @@ TEST_CASE("AnswerToWhatIsUnderWayIsSentBeforeADrainedConnectionCloses", "[connec
   running.daemon.store_answers = true;
   running.until_ended(*client);
   CHECK(client->replies().size() == 1);
-}
-
-TEST_CASE("RequestThatIsPutOffIsNoSilence", "[connection]") {
-  ListenerLimits limits;
-  limits.times.first_frame_ms = 100;
-  Running running(limits);
-  running.daemon.log.accepts = false;
-  const Client client = running.daemon.connect();
-  client->send(next_request(1, "orders"));
-  const std::int64_t until_ms = running.daemon.clock.monotonic_ms() + 1'500;
-  running.daemon.run_until([&] {
-    client->read();
-    return client->ended() || running.daemon.clock.monotonic_ms() > until_ms;
-  });
-  CHECK_FALSE(client->ended());
-  running.daemon.log.accepts = true;
-  CHECK(running.daemon.receive(*client, 1).size() == 1);
 }
 
 }  // namespace

@@ -119,8 +119,6 @@ void Listener::set_limits(const ListenerLimits& limits) {
 
 const char* Listener::limit_reached(const Peer& peer, int fd) const {
   const bool owner = peer.uid == 0 || peer.uid == geteuid();
-  if (by_user_.used_by(peer.uid) >= static_cast<std::int64_t>(limits_.connections_per_user))
-    return "limits.max_connections_per_user";
   const bool room =
       owner ? connections_.size() < limits_.connections : by_user_.allows(peer.uid, 1);
   if (!room) return "limits.max_connections";

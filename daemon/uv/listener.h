@@ -29,7 +29,6 @@ namespace seqd {
 // seven eighths of the rest, so that something is left for the next one.
 struct ListenerLimits {
   std::size_t connections = 10'240;
-  std::size_t connections_per_user = 10'200;
   Connection::TimeLimits times;
   std::int64_t busy_poll_ms = 0;
 };

@@ -168,9 +168,8 @@ TEST_CASE("SocketOfAnotherDaemonIsNotRemoved", "[listener]") {
 }
 
 TEST_CASE("ConnectionsAreLimited", "[listener]") {
-  const bool per_user = GENERATE(false, true);
   ListenerLimits limits;
-  (per_user ? limits.connections_per_user : limits.connections) = 3;
+  limits.connections = 3;
   LoopDaemon daemon(limits);
   REQUIRE(daemon.listener->listen_at(daemon.path(), 0600).ok());
   std::vector<Client> clients;

@@ -102,7 +102,6 @@ stop_timeout = "600s"
 [limits]
 max_sequences = {room}
 max_connections = {CONNECTIONS + 200}
-max_connections_per_user = {CONNECTIONS + 100}
 [sequence_defaults]
 wait_timeout = "600s"
 max_waiters = 100000

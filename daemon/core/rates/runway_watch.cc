@@ -8,9 +8,9 @@
 
 namespace seqd {
 
-void RunwayWatch::check(SequenceTable& table, std::int64_t warning_ms, EventSink& events) {
+void RunwayWatch::check(SequenceTable& table, EventSink& events) {
   const auto& runway = table.accounts().rates().smallest_in_outage();
-  if (!runway || runway->ms >= warning_ms) {
+  if (!runway || runway->ms >= kSoonMs) {
     // Without one the outage is over; a runway that is long again is no news of its own.
     if (!runway) told_ = false;
     return;

@@ -13,9 +13,10 @@ class SequenceTable;
 
 class RunwayWatch {
  public:
-  // To be called after each step of the rates; checks one sequence. `warning_ms`: what is soon; 0:
-  // nothing is. Raises runway_short.
-  void check(SequenceTable& table, std::int64_t warning_ms, EventSink& events);
+  static constexpr std::int64_t kSoonMs = 3'600'000;
+
+  // To be called after each step of the rates; checks one sequence. Raises runway_short.
+  void check(SequenceTable& table, EventSink& events);
 
  private:
   bool told_ = false;

@@ -12,6 +12,7 @@ constexpr std::int64_t kHighest32 = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t kHighestDouble = (std::int64_t{1} << 53) - 1;
 constexpr std::int64_t kHourMs = 3'600'000;
 constexpr std::int64_t kMinuteMs = 60'000;
+constexpr std::int64_t kSoonMs = 2'592'000'000;  // 30 days
 constexpr double kDayMs = 86'400'000;
 constexpr double kMostMs = 1e18;
 
@@ -48,8 +49,8 @@ double part_left(std::int64_t left, const SequenceSettings& settings) {
   return static_cast<double>(left) / std::max(last - first + 1, 1.0);
 }
 
-bool is_soon(const Exhaustion::Forecast& forecast, const SequenceSettings& settings) {
-  return forecast.ms && *forecast.ms < settings.exhaustion_warning_ms;
+bool is_soon(const Exhaustion::Forecast& forecast) {
+  return forecast.ms && *forecast.ms < kSoonMs;
 }
 
 // How far from 0 the IDs up to `end` go.
@@ -133,7 +134,7 @@ void Exhaustion::warn_of_end(std::int64_t now_ms, const std::string& name,
   const Forecast known = forecast(now_ms, settings);
   const bool tenth = part <= 0.10;
   const bool last_percent = part <= 0.01;
-  if (!tenth && !is_soon(known, settings)) return;
+  if (!tenth && !is_soon(known)) return;
   // The later warning includes the earlier one.
   if (tenth) told_ |= kSoon;
   if (last_percent) told_ |= kNinety;
@@ -181,7 +182,7 @@ void Exhaustion::update_forecast(const SequenceSettings& settings) {
 
 bool ends_soon(const Exhaustion::Forecast& forecast, const SequenceSettings& settings) {
   if (!forecast.left) return false;
-  return part_left(*forecast.left, settings) <= 0.10 || is_soon(forecast, settings);
+  return part_left(*forecast.left, settings) <= 0.10 || is_soon(forecast);
 }
 
 }  // namespace seqd

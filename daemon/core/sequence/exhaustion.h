@@ -57,8 +57,7 @@ class Exhaustion {
   Point from_, middle_;
 };
 
-// The rest of a sequence is small: less than a tenth, or it lasts for less than the option
-// exhaustion_warning.
+// The rest of a sequence is small: less than a tenth, or it lasts for less than 30 days.
 bool ends_soon(const Exhaustion::Forecast& forecast, const SequenceSettings& settings);
 
 }  // namespace seqd

@@ -113,36 +113,17 @@ TEST_CASE("DaysAreForecastAtTheRateOfTheLastHours", "[exhaustion]") {
   CHECK((idle.days > 100 && !ends_soon(idle, watched.settings)));
 }
 
-TEST_CASE("AnEndThatIsNearInTimeIsReportedOnceAsTheOptionSets", "[exhaustion]") {
-  for (const std::int64_t days : {30, 45}) {
-    Watched watched;
-    watched.settings.exhaustion_warning_ms = days * kDayMs;
-    watched.settings.max_value = 1'000'000;
-    watched.leased(1, 0);
-    const auto slow = watched.leased(1'001, kHourMs);  // 24,000 a day: 41 days
-    CHECK(slow.empty() == (days == 30));
-    CHECK(ends_soon(watched.exhaustion.forecast(kHourMs, watched.settings), watched.settings) ==
-          (days == 45));
-    CHECK(watched.exhaustion.may_end_soon() == (days == 45));
-  }
+TEST_CASE("AnEndThatIsNearInTimeIsReportedOnce", "[exhaustion]") {
   Watched watched;
   watched.settings.max_value = 1'000'000;
   watched.leased(1, 0);
-  CHECK(has(watched.leased(10'001, kHourMs),
-            "has 990000 IDs left to be leased: about 4 days at the present rate"));
-  CHECK(watched.leased(20'001, 2 * kHourMs).empty());
-  CHECK(has(watched.leased(900'002, 3 * kHourMs), "10 % or less"));
-}
-
-TEST_CASE("WithoutTheOptionOnlyTheTenthCounts", "[exhaustion]") {
-  Watched watched;
-  watched.settings.exhaustion_warning_ms = 0;
-  watched.settings.max_value = 1'000'000;
-  watched.leased(1, 0);
-  CHECK(watched.leased(890'000, kHourMs).empty());
+  CHECK(watched.leased(1'001, kHourMs).empty());  // 24,000 a day: 41 days
   CHECK_FALSE(watched.exhaustion.may_end_soon());
-  CHECK(watched.leased(900'002, kHourMs).size() == 1);
+  CHECK(has(watched.leased(20'001, 2 * kHourMs), "days at the present rate"));
+  CHECK(ends_soon(watched.exhaustion.forecast(2 * kHourMs, watched.settings), watched.settings));
   CHECK(watched.exhaustion.may_end_soon());
+  CHECK(watched.leased(40'001, 3 * kHourMs).empty());
+  CHECK(has(watched.leased(900'002, 4 * kHourMs), "10 % or less"));
 }
 
 TEST_CASE("SequenceTellsOfItsLeases", "[exhaustion]") {

@@ -24,8 +24,7 @@ Status WaiterQueue::may_push(UserId user, std::int64_t places, const std::string
     return {ErrorCode::BUSY,
             std::to_string(accounts.waiting_of(user)) + " requests of this user and " +
                 std::to_string(accounts.waiting()) +
-                " in all wait for IDs already, and one user may not have all of the " +
-                "places (limits.max_waiting)"};
+                " in all wait for IDs already, and one user may not have all of the places"};
   }
   return {};
 }

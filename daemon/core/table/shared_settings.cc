@@ -48,8 +48,7 @@ std::size_t hash_of(const SequenceSettings& settings) {
   for (const std::string& part :
        {settings.store, binding.collection, binding.key_field, binding.counter_field,
         binding.seed_collection, binding.seed_field, settings.text.format, settings.text.time_zone,
-        settings.text.scramble_key_file, settings.text.scramble_key_credential,
-        settings.periods.period})
+        settings.text.scramble_key_file, settings.periods.period})
     text(part);
   for (const std::int64_t part :
        {static_cast<std::int64_t>(settings.mode), std::int64_t{settings.named},

@@ -38,7 +38,6 @@ std::vector<std::function<void(SequenceSettings&)>> differences() {
       [](SequenceSettings& s) { s.text.format = "{number:6}"; },
       [](SequenceSettings& s) { s.text.time_zone = "Europe/Vienna"; },
       [](SequenceSettings& s) { s.text.scramble_key_file = "/key"; },
-      [](SequenceSettings& s) { s.text.scramble_key_credential = "key"; },
       [](SequenceSettings& s) { s.periods.period = "day"; },
       [](SequenceSettings& s) { s.periods.retain_ms = 19; },
       [](SequenceSettings& s) { s.access.allow.names = "alice"; },

@@ -115,7 +115,6 @@ void read_root(const DocumentTable& root, const ConfigurationRequest& request,
   configuration.limits = default_settings<Limits>();
   if (const auto* table = table_entry(root, "limits", problems))
     read_table(table->table, "limits", configuration.limits, limits_written, problems);
-  relate_limits(configuration.limits, limits_written, problems);
   relate_log_size(configuration.limits, configuration.daemon, limits_written, daemon_written,
                   problems);
 
@@ -235,8 +234,7 @@ Result<Configuration> load_configuration(const ConfigurationRequest& request) {
   if (!configuration.ok()) return configuration;
   if (!present) configuration->file.clear();
   for (const auto& [name, store] : configuration->stores) {
-    const bool inline_password = store.uri_file.empty() && store.uri_credential.empty() &&
-                                 store.uri.find('@') != std::string::npos;
+    const bool inline_password = store.uri_file.empty() && store.uri.find('@') != std::string::npos;
     if (inline_password && (*content)->others_may_read)
       configuration->warnings.push_back("store." + name + ".uri: every user can read " +
                                         configuration->file + ", which holds its password");

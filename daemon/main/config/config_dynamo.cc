@@ -1,6 +1,5 @@
 #include "daemon/main/config/config_dynamo.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -43,14 +42,13 @@ Status check_authorities(const std::string& path) {
 void check_credentials(const std::string& name, int line, const StoreSettings& store,
                        const WrittenKeys& written, const ConfigurationRequest& request,
                        Configuration& configuration, Problems& problems) {
-  std::string key = "aws_credentials_file";
-  if (!written.contains(key)) key = "aws_credential";
-  if (store.aws_credentials_file.empty() && store.aws_credential.empty()) return;
-  if (!request.need_credentials && !store.aws_credential.empty() && !have_credentials()) {
+  if (store.aws_credentials_file.empty()) return;
+  if (!request.need_credentials && is_credential_of_unit(store.aws_credentials_file)) {
     configuration.warnings.push_back(
         name + ": the credentials were not checked: they are not in $CREDENTIALS_DIRECTORY here");
     return;
   }
+  const std::string key = "aws_credentials_file";
   const Result<DynamoCredentials> found = read_dynamo_credentials(store);
   if (!found.ok()) {
     problems.add(line_of(written, key, line), name + "." + key, found.status().text());
@@ -98,9 +96,7 @@ DynamoStoreOptions dynamo_options(const StoreSettings& store) {
 }
 
 Result<DynamoCredentials> read_dynamo_credentials(const StoreSettings& store) {
-  Result<Secret> secret = store.aws_credentials_file.empty()
-                              ? read_credential_text(store.aws_credential)
-                              : read_secret_text(store.aws_credentials_file);
+  Result<Secret> secret = read_secret_text(store.aws_credentials_file);
   if (!secret.ok()) return secret.status();
   Result<AwsCredentials> found = parse_aws_credentials(
       secret->value, store.aws_profile.empty() ? "default" : store.aws_profile);
@@ -132,15 +128,6 @@ void read_dynamo_store(const std::string& name, int line, StoreSettings& store,
     configuration.warnings.push_back(
         name +
         ".endpoint: http to another host: others on the way can read and change what is sent");
-  if (written.contains("aws_credentials_file") && written.contains("aws_credential")) {
-    problems.add(std::max(line_of(written, "aws_credentials_file", line),
-                          line_of(written, "aws_credential", line)),
-                 name,
-                 "found aws_credentials_file (" + where_written(written, "aws_credentials_file") +
-                     ") and aws_credential (" + where_written(written, "aws_credential") +
-                     "); allowed: one of them, or neither");
-    return;
-  }
   check_credentials(name, line, store, written, request, configuration, problems);
 }
 

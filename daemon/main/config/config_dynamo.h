@@ -23,7 +23,7 @@ struct DynamoCredentials {
   AwsCredentials credentials;
   std::string warning;  // not empty when others may read the file
 };
-// From aws_credentials_file or aws_credential, one of which is given, as they are at present.
+// From aws_credentials_file, which is given, as they are at present.
 // CONFIG when they are not there.
 Result<DynamoCredentials> read_dynamo_credentials(const StoreSettings& store);
 

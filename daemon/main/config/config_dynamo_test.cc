@@ -76,7 +76,7 @@ TEST_CASE("ADynamoStoreTakesItsCredentialsFromAFile") {
 TEST_CASE("ADynamoStoreTakesItsCredentialsFromSystemd") {
   const Scratch scratch;
   scratch.file(kProfile);
-  const std::string text = table("aws_credential = \"credentials\"\naws_profile = \"ids\"\n");
+  const std::string text = table("aws_credentials_file = \"credentials\"\naws_profile = \"ids\"\n");
   setenv("CREDENTIALS_DIRECTORY", scratch.path().c_str(), 1);
   const auto by_systemd = parse(text);
   REQUIRE(by_systemd.ok());
@@ -84,7 +84,7 @@ TEST_CASE("ADynamoStoreTakesItsCredentialsFromSystemd") {
   unsetenv("CREDENTIALS_DIRECTORY");
   REQUIRE(read.ok());
   CHECK(read->credentials == AwsCredentials{"AKID", "hunter2", ""});
-  CHECK(parse(text).status().text().find("store.aws.aws_credential: ") != std::string::npos);
+  CHECK(parse(text).status().text().find("store.aws.aws_credentials_file: ") != std::string::npos);
 }
 
 TEST_CASE("ADynamoStoreThatNamesNoCredentialsLooksForThemWhenItNeedsThem") {
@@ -96,9 +96,9 @@ TEST_CASE("ADynamoStoreThatNamesNoCredentialsLooksForThemWhenItNeedsThem") {
 
 TEST_CASE("ACheckInAShellDoesNotNeedTheCredentials") {
   const Scratch scratch;
-  for (const char* const text :
-       {"[store.aws]\ntype = \"dynamodb\"\n",
-        "[store.aws]\ntype = \"dynamodb\"\nregion = \"x\"\naws_credential = \"credentials\"\n"}) {
+  for (const char* const text : {"[store.aws]\ntype = \"dynamodb\"\n",
+                                 "[store.aws]\ntype = \"dynamodb\"\nregion = "
+                                 "\"x\"\naws_credentials_file = \"credentials\"\n"}) {
     const auto found = parse(text, false);
     REQUIRE(found.ok());
     REQUIRE(found->warnings.size() == 1);
@@ -146,7 +146,6 @@ TEST_CASE("WhatADynamoStoreCannotUseIsReportedByLineAndKey") {
        "f:6: store.aws.uri: is for stores of type \"mongodb\""},
       {table(file + "instances_key = \"seqd_x\"\n"), "f:6: store.aws.instances_key: "},
       {table(file + "instances_table = \"a b c\"\n"), "f:6: store.aws.instances_table: "},
-      {table(file + "aws_credential = \"x\"\n"), "allowed: one of them, or neither"},
       {table(file + "tls_ca_file = \"/dev/zero\"\n"),
        "f:6: store.aws.tls_ca_file: /dev/zero is no regular file"},
       {table(file + "tls_ca_file = \"/nonexistent/x\"\n"),

@@ -28,9 +28,9 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"UnclosedString", "[daemon]\nsocket = \"/x\n", "f:2: a string without its closing quote"},
       {"UnquotedText", "[daemon]\nsocket = /run/x\n",
        "f:2: not TOML: Error while parsing value: could not determine value type"},
-      {"SameKeyTwice", "[limits]\nmax_depth = 5\nmax_depth = 6\n",
+      {"SameKeyTwice", "[limits]\nmax_count = 5\nmax_count = 6\n",
        "f:3: not TOML: Error while parsing key-value pair: cannot redefine existing integer "
-       "'max_depth'"},
+       "'max_count'"},
       {"SameTableTwice", "[limits]\n[limits]\n", "f:2: the table [limits] stands above already"},
       {"SameTableTwiceInQuotes", "[sequence.\"orders\"]\nstart = 1\n\n [sequence.orders] # again\n",
        "f:4: the table [sequence.orders] # again stands above already"},
@@ -52,8 +52,8 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"StoreIsText", "store = \"sqlite\"\n", "f:1: store: found text; allowed: a table [store]"},
       {"SequenceIsAnArrayOfTables", "[[sequence]]\nstore = \"default\"\n",
        "f:1: sequence: found an array; allowed: a table [sequence]"},
-      {"MisspelledOption", "[limits]\nmax_dept = 5\n",
-       "f:2: limits.max_dept: there is no such option; did you mean \"max_depth\"?"},
+      {"MisspelledOption", "[limits]\nmax_coun = 5\n",
+       "f:2: limits.max_coun: there is no such option; did you mean \"max_count\"?"},
       {"OptionOfAnotherTable", "[daemon]\nmax_connections = 5\n",
        "f:2: daemon.max_connections: there is no such option; it belongs in [limits]"},
       {"OptionOfNoTable", "[daemon]\nzzzzzzzzzzzz = 5\n",
@@ -61,32 +61,30 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "admins, state_dir, witness_dir, after_power_loss, state_log_size, history, "
        "history_callers, history_max_size, history_max_age, stop_timeout, busy_poll, "
        "store_poll_interval, metrics_socket, metrics_socket_mode, metrics_address, "
-       "metrics_sequences, runway_warning, allow_unlisted, default_store"},
+       "metrics_sequences, allow_unlisted, default_store"},
       {"MetricsForOtherHosts", "[daemon]\nmetrics_address = \"0.0.0.0:9464\"\n",
        "f:2: daemon.metrics_address: found \"0.0.0.0:9464\", which other hosts may reach; "
        "allowed: an address of loopback with a port, as \"127.0.0.1:9464\" or \"[::1]:9464\""},
       {"ControlCharactersInAKeyAreEscaped", "[daemon]\n\"so\\u001bcket\\n\" = 5\n",
        "f:2: daemon.so\\x1bcket\\n: there is no such option; did you mean \"socket\"?"},
-      {"IntegerBelow", "[limits]\nmax_depth = 3\n",
-       "f:2: limits.max_depth: found 3; allowed: an integer from 4 to 32"},
-      {"IntegerAbove", "[limits]\nmax_depth = 33\n",
-       "f:2: limits.max_depth: found 33; allowed: an integer from 4 to 32"},
+      {"IntegerBelow", "[limits]\nmax_count = 0\n",
+       "f:2: limits.max_count: found 0; allowed: an integer from 1 to 10000000"},
+      {"IntegerAbove", "[limits]\nmax_count = 10000001\n",
+       "f:2: limits.max_count: found 10000001; allowed: an integer from 1 to 10000000"},
       {"IntegerNegative", "[limits]\nmax_count = -1\n",
        "f:2: limits.max_count: found -1; allowed: an integer from 1 to 10000000"},
-      {"IntegerZero", "[limits]\nmax_name = 0\n",
-       "f:2: limits.max_name: found 0; allowed: an integer from 1 to 128"},
-      {"IntegerInQuotes", "[limits]\nmax_depth = \"8\"\n",
-       "f:2: limits.max_depth: found \"8\" in quotes; allowed: an integer from 4 to 32"},
-      {"IntegerIsAFraction", "[limits]\nmax_depth = 8.5\n",
-       "f:2: limits.max_depth: found a fraction; allowed: an integer from 4 to 32"},
-      {"IntegerIsBoolean", "[limits]\nmax_depth = true\n",
-       "f:2: limits.max_depth: found true; allowed: an integer from 4 to 32"},
-      {"IntegerIsArray", "[limits]\nmax_depth = [8]\n",
-       "f:2: limits.max_depth: found an array; allowed: an integer from 4 to 32"},
-      {"IntegerIsTable", "[limits.max_depth]\nx = 1\n",
-       "f:1: limits.max_depth: found a table; allowed: an integer from 4 to 32"},
-      {"IntegerIsDate", "[limits]\nmax_depth = 2026-01-01\n",
-       "f:2: limits.max_depth: found a date or time; allowed: an integer from 4 to 32"},
+      {"IntegerInQuotes", "[limits]\nmax_count = \"8\"\n",
+       "f:2: limits.max_count: found \"8\" in quotes; allowed: an integer from 1 to 10000000"},
+      {"IntegerIsAFraction", "[limits]\nmax_count = 8.5\n",
+       "f:2: limits.max_count: found a fraction; allowed: an integer from 1 to 10000000"},
+      {"IntegerIsBoolean", "[limits]\nmax_count = true\n",
+       "f:2: limits.max_count: found true; allowed: an integer from 1 to 10000000"},
+      {"IntegerIsArray", "[limits]\nmax_count = [8]\n",
+       "f:2: limits.max_count: found an array; allowed: an integer from 1 to 10000000"},
+      {"IntegerIsTable", "[limits.max_count]\nx = 1\n",
+       "f:1: limits.max_count: found a table; allowed: an integer from 1 to 10000000"},
+      {"IntegerIsDate", "[limits]\nmax_count = 2026-01-01\n",
+       "f:2: limits.max_count: found a date or time; allowed: an integer from 1 to 10000000"},
       {"IntegerTooLongForTheParser", "[sequence.a]\nmax_value = 9223372036854775808\n",
        "f:2: not TOML: Error while parsing decimal integer: '9223372036854775808' is not "
        "representable in 64 bits"},
@@ -196,17 +194,6 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"NoDefaultAmongSeveralStores", "[store.a]\npath = \"/a\"\n[store.b]\npath = \"/b\"\n",
        "f:1: daemon.default_store: not given, and no store is called \"default\"; allowed: one of "
        "a, b"},
-      {"UserLimitAboveLimit", "[limits]\nmax_connections = 100\nmax_connections_per_user = 101\n",
-       "f:3: limits.max_connections_per_user: found 101; must be below max_connections = 100 "
-       "(line 2), so that one user cannot have all of them"},
-      {"UserLimitIsTheLimit", "[limits]\nmax_connections = 100\nmax_connections_per_user = 100\n",
-       "f:3: limits.max_connections_per_user: found 100; must be below max_connections = 100 "
-       "(line 2), so that one user cannot have all of them"},
-      {"OutputAboveItsTotal",
-       "[limits]\nmax_reply_backlog = \"8MiB\"\nmax_reply_backlog_total = \"4MiB\"\n",
-       "f:2: limits.max_reply_backlog: found 8388608; must not be above max_reply_backlog_total = "
-       "4194304 "
-       "(line 3)"},
       {"MoreSequencesThanTheLogHolds",
        "[daemon]\nstate_log_size = \"1MiB\"\n[limits]\nmax_sequences = 1025\n",
        "f:4: limits.max_sequences: found 1025, which needs a state_log_size of 1025KiB; "
@@ -230,13 +217,7 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "f:4: store.a.path: is for stores of type \"sqlite\""},
       {"MongoWithTwoSources",
        "[store.a]\ntype = \"mongodb\"\nuri = \"mongodb://h/\"\nuri_file = \"/x\"\n",
-       "f:4: store.a: found uri (line 3) and uri_file (line 4); allowed: one of uri, uri_file and "
-       "uri_credential"},
-      {"MongoWithThreeSources",
-       "[store.a]\ntype = \"mongodb\"\nuri = \"mongodb://h/\"\nuri_file = \"/x\"\nuri_credential = "
-       "\"x\"\n",
-       "f:5: store.a: found uri (line 3) and uri_file (line 4) and uri_credential (line 5); "
-       "allowed: one of uri, uri_file and uri_credential"},
+       "f:4: store.a: found uri (line 3) and uri_file (line 4); allowed: one of them"},
       {"UriOfAnotherKind", "[store.a]\ntype = \"mongodb\"\nuri = \"http://user:hunter2@h/\"\n",
        "f:3: store.a.uri: the URI does not begin with mongodb:// or mongodb+srv://; allowed: "
        "mongodb://HOST[:PORT][,...][/?OPTIONS]"},
@@ -260,27 +241,17 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"UriFileIsDevice", "[store.a]\ntype = \"mongodb\"\nuri_file = \"/dev/zero\"\n",
        "f:3: store.a.uri_file: /dev/zero is no regular file"},
       {"CredentialNotPassed", "[store.a]\ntype = \"mongodb\"\n",
-       "f:1: store.a.uri_credential: the credential \"mongodb-uri\" is not there: "
-       "$CREDENTIALS_DIRECTORY is not set; start seqd by its unit with LoadCredential=, or name "
-       "a file instead"},
-      {"CredentialWithSlash", "[store.a]\ntype = \"mongodb\"\nuri_credential = \"../x\"\n",
-       "f:3: store.a.uri_credential: found text that is no name of a credential; allowed: a file "
-       "name, without /"},
+       "f:1: store.a.uri_file: the credential is not there: $CREDENTIALS_DIRECTORY is not set; "
+       "start seqd by its unit with LoadCredential=, or name a file instead"},
       {"SecretInPlaceOfItsFileIsNotRepeated",
        "[store.a]\ntype = \"mongodb\"\nuri_file = \"mongodb://user:hunter2@db/\"\n",
-       "f:3: store.a.uri_file: found text that does not begin with /; allowed: an absolute path of "
-       "1 to 4000 bytes"},
-      {"SecretInPlaceOfItsCredentialIsNotRepeated",
-       "[store.a]\ntype = \"mongodb\"\nuri_credential = \"mongodb://user:hunter2@db/\"\n",
-       "f:3: store.a.uri_credential: found text that is no name of a credential; allowed: a file "
-       "name, without /"},
+       "f:3: store.a.uri_file: found text that is neither; allowed: an absolute path of 1 to 4000 "
+       "bytes, or the name of a systemd credential"},
       {"KeyInPlaceOfItsFileIsNotRepeated",
        "[sequence.a]\nformat = \"{number:6,scramble}\"\nscramble_key_file = \"hunter2\"\n",
-       "f:1: sequence.\"a\".scramble_key_credential: the credential \"scramble-key\" is not there: "
-       "$CREDENTIALS_DIRECTORY is not set; start seqd by its unit with LoadCredential=, or name "
-       "a file instead\n"
-       "f:3: sequence.\"a\".scramble_key_file: found text that does not begin with /; allowed: an "
-       "absolute path of 1 to 4000 bytes"},
+       "f:3: sequence.\"a\".scramble_key_file: the credential is not there: "
+       "$CREDENTIALS_DIRECTORY is not set; start seqd by its unit with LoadCredential=, or name a "
+       "file instead"},
       {"TwoStoresOnOneFile", "[store.default]\n[store.b]\n",
        "f:1: store.default.path: \"/var/lib/seqd/sequences.db\" is the file of store.b too; "
        "allowed: a file of its own for every store"},
@@ -292,9 +263,7 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "f:1: sequence.\"a\": a name with a dot must be quoted: [sequence.\"a.b\"]"},
       {"SequenceNameTooLong", std::string("[sequence.") + std::string(129, 'n') + "]\n",
        std::string("f:1: sequence.\"") + std::string(129, 'n') +
-           "\": the name is longer than limits.max_name = 128"},
-      {"SequenceNameLongerThanTheConfiguredLimit", "[limits]\nmax_name = 4\n[sequence.orders]\n",
-       "f:3: sequence.\"orders\": the name is longer than limits.max_name = 4"},
+           "\": the name is longer than 128 bytes"},
       {"SequenceIsNumber", "[sequence]\norders = 1\n",
        "f:2: sequence.\"orders\": found an integer; allowed: a table [sequence.\"NAME\"]"},
       {"LeaseMinAboveLeaseMax", "[sequence.a]\nlease_min = 11\nlease_max = 10\n",
@@ -345,9 +314,10 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"ArraysTooDeep", std::string("a = ") + std::string(40, '[') + std::string(40, ']') + "\n",
        "f:1: not TOML: Error while parsing value: exceeded maximum nested value depth of 16"},
       {"SeveralProblemsInTheOrderOfTheFile",
-       "[limits]\nmax_depth = 3\nmax_nam = 4\n[daemon]\nsocket = 5\n",
-       "f:2: limits.max_depth: found 3; allowed: an integer from 4 to 32\nf:3: limits.max_nam: "
-       "there is no such option; did you mean \"max_name\"?\nf:5: daemon.socket: found 5; allowed: "
+       "[limits]\nmax_count = 0\nmax_sequence = 4\n[daemon]\nsocket = 5\n",
+       "f:2: limits.max_count: found 0; allowed: an integer from 1 to 10000000\nf:3: "
+       "limits.max_sequence: there is no such option; did you mean \"max_sequences\"?\nf:5: "
+       "daemon.socket: found 5; allowed: "
        "an absolute path of 1 to 107 bytes"},
   };
   return table;
@@ -374,9 +344,9 @@ TEST_CASE("MoreProblemsThanAnybodyReadsAreCounted") {
 }
 
 TEST_CASE("ANearWordIsSuggestedAndAFarOneIsNot") {
-  const std::vector<std::string_view> words = {"max_request_size", "max_name", "uri"};
+  const std::vector<std::string_view> words = {"max_request_size", "max_count", "uri"};
   CHECK(nearest_word("max_requset_size", words) == "max_request_size");
-  CHECK(nearest_word("maxname", words) == "max_name");
+  CHECK(nearest_word("maxcount", words) == "max_count");
   CHECK(nearest_word("url", words) == "uri");
   CHECK(nearest_word("x", words).empty());
   CHECK(nearest_word("", words).empty());

@@ -72,25 +72,6 @@ void relate_daemon(const DaemonSettings& daemon, const WrittenKeys& written, Pro
     problems.add(line_of(written, "metrics_address"), "daemon.metrics_address", loopback.text());
 }
 
-void relate_limits(Limits& limits, const WrittenKeys& written, Problems& problems) {
-  keep_below("limits", {"max_reply_backlog", limits.max_reply_backlog},
-             {"max_reply_backlog_total", limits.max_reply_backlog_total}, written, problems);
-  // One user may not have all of them.
-  std::int64_t most = std::max<std::int64_t>(limits.max_connections - 1, 1);
-  std::int64_t& of_user = limits.max_connections_per_user;
-  if (of_user <= most) return;
-  const auto line = written.find("max_connections_per_user");
-  if (line == written.end()) {
-    of_user = most;
-    return;
-  }
-  problems.add(line->second, "limits.max_connections_per_user",
-               "found " + std::to_string(of_user) +
-                   "; must be below max_connections = " + std::to_string(limits.max_connections) +
-                   " (" + where_written(written, "max_connections") +
-                   "), so that one user cannot have all of them");
-}
-
 namespace {
 
 // `value` needs a log of so many bytes.

@@ -14,7 +14,6 @@ namespace seqd {
 void relate_daemon(const DaemonSettings& daemon, const WrittenKeys& written, Problems& problems);
 // Whether one of the paths lies within the other. Textual: the directories may not exist yet.
 bool are_nested(const std::string& one, const std::string& other);
-void relate_limits(Limits& limits, const WrittenKeys& written, Problems& problems);
 // What is kept has to fit the log.
 void relate_log_size(Limits& limits, const DaemonSettings& daemon, const WrittenKeys& written,
                      const WrittenKeys& daemon_written, Problems& problems);

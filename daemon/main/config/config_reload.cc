@@ -91,8 +91,7 @@ void list_new_key(const std::string& table, const SequenceSettings& running,
   if (running.text.compiled == nullptr || next.text.compiled == nullptr) return;
   if (!(running.text == next.text) || next.text.compiled->has_key_of(*running.text.compiled))
     return;
-  const bool file = !next.text.scramble_key_file.empty();
-  changes.applied.push_back(table + (file ? ".scramble_key_file" : ".scramble_key_credential"));
+  changes.applied.push_back(table + ".scramble_key_file");
 }
 
 void compare_sequence_tables(const Configuration& running, Configuration& next,

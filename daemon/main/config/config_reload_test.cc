@@ -9,7 +9,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 TEST_CASE("AReloadOfTheSameChangesNothing") {
-  const std::string text = "[limits]\nmax_depth = 9\n[sequence.a]\nlease_min = 3\n";
+  const std::string text = "[limits]\nmax_count = 9\n[sequence.a]\nlease_min = 3\n";
   const Configuration running = configuration_of(text);
   REQUIRE(running.find("a") != nullptr);
   Configuration next = configuration_of(text);
@@ -21,12 +21,12 @@ TEST_CASE("AReloadOfTheSameChangesNothing") {
 TEST_CASE("LimitsAreAppliedAndWhatNeedsARestartKeepsItsOldValue") {
   const Configuration running = configuration_of("");
   Configuration next = configuration_of(
-      "[daemon]\nsocket = \"/other\"\nstop_timeout = \"20s\"\n[limits]\nmax_depth = 9\n"
+      "[daemon]\nsocket = \"/other\"\nstop_timeout = \"20s\"\n[limits]\nmax_count = 9\n"
       "[store.default]\ntimeout = \"3s\"\n");
   const auto changes = prepare_reload(running, next, {});
-  CHECK(changes.applied == Names{"daemon.stop_timeout", "limits.max_depth"});
+  CHECK(changes.applied == Names{"daemon.stop_timeout", "limits.max_count"});
   CHECK(changes.restart_needed == Names{"daemon.socket", "store.default.timeout"});
-  CHECK(next.limits.max_depth == 9);
+  CHECK(next.limits.max_count == 9);
   CHECK(next.daemon.stop_timeout_ms == 20'000);
   CHECK(next.daemon.socket == "/run/seqd.sock");
   CHECK(next.stores.at("default").timeout_ms == 10'000);

@@ -35,7 +35,6 @@ struct DaemonSettings {
   std::int64_t metrics_socket_mode = 0;
   std::string metrics_address;
   std::int64_t metrics_sequences = 0;
-  std::int64_t runway_warning_ms = 0;
   bool allow_unlisted = false;  // names without a table may be used
   std::string default_store;    // never empty once loaded
   bool operator==(const DaemonSettings&) const = default;
@@ -44,22 +43,15 @@ struct DaemonSettings {
 // [limits]
 struct Limits {
   std::int64_t max_request_size = 0;  // bytes
-  std::int64_t max_depth = 0;
-  std::int64_t max_name = 0;
   std::int64_t max_count = 0;
   std::int64_t max_requests_in_flight = 0;
-  std::int64_t max_waiting = 0;
   std::int64_t max_connections = 0;
-  std::int64_t max_connections_per_user = 0;
-  std::int64_t max_reply_backlog = 0;        // bytes
-  std::int64_t max_reply_backlog_total = 0;  // bytes
-  std::int64_t max_unacknowledged = 0;
+  std::int64_t max_reply_backlog = 0;  // bytes
   std::int64_t max_sequences = 0;
   std::int64_t max_retry_clients = 0;
   std::int64_t retry_memory_ms = 0;
   std::int64_t frame_timeout_ms = 0;
-  std::int64_t first_frame_timeout_ms = 0;  // 0: for ever
-  std::int64_t idle_timeout_ms = 0;         // 0: for ever
+  std::int64_t idle_timeout_ms = 0;  // 0: for ever
   bool operator==(const Limits&) const = default;
 };
 
@@ -71,7 +63,6 @@ struct StoreSettings {
   // anywhere but to the driver.
   std::string uri;
   std::string uri_file;
-  std::string uri_credential;
   std::string database;
   std::int64_t timeout_ms = 0;
   std::int64_t concurrency = 0;
@@ -83,10 +74,9 @@ struct StoreSettings {
   std::string tls_ca_file;
   std::string instances_table;
   std::string instances_key;
-  // Where the credentials are; both empty: where Amazon's own tools look. They are read when they
-  // are needed.
+  // Where the credentials are; empty: where Amazon's own tools look. They are read when they are
+  // needed.
   std::string aws_credentials_file;
-  std::string aws_credential;
   std::string aws_profile;
   bool operator==(const StoreSettings&) const = default;
 };

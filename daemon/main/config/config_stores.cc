@@ -20,11 +20,10 @@ struct OptionTypes {
   std::array<bool, 3> types;  // sqlite, mongodb, dynamodb
 };
 
-constexpr std::array<OptionTypes, 17> kOptionTypes = {{
+constexpr std::array<OptionTypes, 15> kOptionTypes = {{
     {"path", {true, false, false}},
     {"uri", {false, true, false}},
     {"uri_file", {false, true, false}},
-    {"uri_credential", {false, true, false}},
     {"database", {false, true, false}},
     {"unsafe_write_concern", {false, true, false}},
     {"concurrency", {false, true, true}},
@@ -36,7 +35,6 @@ constexpr std::array<OptionTypes, 17> kOptionTypes = {{
     {"instances_key", {false, false, true}},
     {"unsafe_global_table", {false, false, true}},
     {"aws_credentials_file", {false, false, true}},
-    {"aws_credential", {false, false, true}},
     {"aws_profile", {false, false, true}},
 }};
 
@@ -92,54 +90,40 @@ class MongoStore {
       : name_(name), entry_(entry), store_(store), written_(written), problems_(problems) {}
 
   void read(const ConfigurationRequest& request, Configuration& configuration) {
-    if (!one_source()) return;
+    if (written_.contains("uri") && written_.contains("uri_file")) {
+      problems_.add(std::max(line("uri"), line("uri_file")), name_,
+                    "found uri (" + where_written(written_, "uri") + ") and uri_file (" +
+                        where_written(written_, "uri_file") + "); allowed: one of them");
+      return;
+    }
     if (written_.contains("uri")) {
       check_uri("uri");
       if (store_.uri.find('@') != std::string::npos)
-        configuration.warnings.push_back(
-            name_ + ".uri: a password in the configuration; better a credential or a file");
+        configuration.warnings.push_back(name_ +
+                                         ".uri: a password in the configuration; better uri_file");
       return;
     }
-    if (!written_.contains("uri_file") && store_.uri_credential.empty())
-      store_.uri_credential = kDefaultCredential;
-    const bool from_file = written_.contains("uri_file");
     // A wrong one was reported already.
-    if (from_file && store_.uri_file.empty()) return;
-    if (!from_file && !request.need_credentials && !have_credentials()) {
+    if (written_.contains("uri_file") && store_.uri_file.empty()) return;
+    if (store_.uri_file.empty()) store_.uri_file = kDefaultCredential;
+    if (!request.need_credentials && is_credential_of_unit(store_.uri_file)) {
       configuration.warnings.push_back(
-          name_ + ".uri_credential: not checked: there is no $CREDENTIALS_DIRECTORY here");
+          name_ + ".uri_file: not checked: there is no $CREDENTIALS_DIRECTORY here");
       return;
     }
-    const std::string_view key = from_file ? "uri_file" : "uri_credential";
-    Result<Secret> secret =
-        from_file ? read_secret_file(store_.uri_file) : read_credential(store_.uri_credential);
+    Result<Secret> secret = read_secret(store_.uri_file);
     if (!secret.ok()) {
-      problems_.add(line(key), name_ + "." + std::string(key), secret.status().text());
+      problems_.add(line("uri_file"), name_ + ".uri_file", secret.status().text());
       return;
     }
     store_.uri = secret->value;
     if (!secret->warning.empty())
-      configuration.warnings.push_back(name_ + "." + std::string(key) + ": " + secret->warning);
-    check_uri(key);
+      configuration.warnings.push_back(name_ + ".uri_file: " + secret->warning);
+    check_uri("uri_file");
   }
 
  private:
   int line(std::string_view key) const { return line_of(written_, key, entry_.line); }
-
-  bool one_source() {
-    std::vector<std::string> sources;
-    int last = 0;
-    for (const std::string_view key : {"uri", "uri_file", "uri_credential"}) {
-      if (!written_.contains(key)) continue;
-      sources.push_back(std::string(key) + " (" + where_written(written_, key) + ")");
-      last = std::max(last, line(key));
-    }
-    if (sources.size() <= 1) return true;
-    std::string text = "found " + sources[0];
-    for (std::size_t i = 1; i < sources.size(); ++i) text.append(" and ").append(sources[i]);
-    problems_.add(last, name_, text.append("; allowed: one of uri, uri_file and uri_credential"));
-    return false;
-  }
 
   void check_uri(std::string_view key) {
     const std::string_view fault = fault_of_uri(store_.uri);

@@ -153,10 +153,8 @@ TEST_CASE("NamesThatWereLookedUpAreForgottenAndNeverTooMany") {
 
 TEST_CASE("AWrittenBoundLowersWhatTheSameTableDoesNotSay") {
   const Configuration configuration = configuration_of(
-      "[limits]\nmax_connections = 10\n"
       "[sequence.small]\nmax_available = 5\n"
       "[sequence_defaults]\nlease_max = 5000\n");
-  CHECK(configuration.limits.max_connections_per_user == 9);
   const SequenceSettings* small = configuration.find("small");
   CHECK(small->lease_max == 5);
   CHECK(small->lease_min == 5);

@@ -30,8 +30,7 @@ template std::vector<EffectiveValue> effective_values(const SequenceSettings&);
 
 std::vector<EffectiveValue> effective_values_of_store(StoreSettings store) {
   const bool mongodb = store.type == StoreType::mongodb;
-  const bool from_elsewhere = !store.uri_file.empty() || !store.uri_credential.empty();
-  store.uri = mongodb && !from_elsewhere ? mask_uri(store.uri) : std::string();
+  store.uri = mongodb && store.uri_file.empty() ? mask_uri(store.uri) : std::string();
   std::vector<EffectiveValue> out;
   for (const Option<StoreSettings>& option : options<StoreSettings>()) {
     if (!fits_store_type(option.key, store.type)) continue;

@@ -13,12 +13,9 @@ namespace {
 constexpr int kConnections = 2;
 
 std::unique_ptr<AwsSource> source_of(const StoreSettings& settings, const AwsParts& parts) {
-  const bool configured =
-      !settings.aws_credentials_file.empty() || !settings.aws_credential.empty();
-  if (!configured) return default_aws_chain(parts, settings.aws_profile, settings.region);
-  const std::string origin =
-      settings.aws_credential.empty() ? "aws_credentials_file" : "aws_credential";
-  return std::make_unique<AwsConfigured>(origin, [settings] {
+  if (settings.aws_credentials_file.empty())
+    return default_aws_chain(parts, settings.aws_profile, settings.region);
+  return std::make_unique<AwsConfigured>("aws_credentials_file", [settings] {
     Result<DynamoCredentials> found = read_dynamo_credentials(settings);
     return found.ok() ? Result<AwsCredentials>(found->credentials)
                       : Result<AwsCredentials>(found.status());

@@ -33,7 +33,7 @@ TEST_CASE("EachSequenceAndEachKindIsCountedForItself") {
 TEST_CASE("OneUsersEventsDoNotHideThoseOfAnother") {
   EventRate rate;
   const auto of_user = [](EventKind kind, const char* uid) {
-    return Event{kind, "", {{"LIMIT", "limits.max_connections_per_user"}, {"CLIENT_UID", uid}}};
+    return Event{kind, "", {{"LIMIT", "limits.max_connections"}, {"CLIENT_UID", uid}}};
   };
   for (const EventKind kind : {EventKind::client_dropped, EventKind::limit_reached}) {
     CHECK(rate.pass(of_user(kind, "1000"), 0) == 0);

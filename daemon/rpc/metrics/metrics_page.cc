@@ -44,8 +44,7 @@ constexpr MetricFamily kStopped{Kind::gauge, "seqd_stopped_sequences",
                                 "and have not served one of that size since."};
 constexpr MetricFamily kEnding{
     Kind::gauge, "seqd_ending_sequences",
-    "Sequences with less than a tenth of their IDs left to lease, or for less than "
-    "exhaustion_warning."};
+    "Sequences with less than a tenth of their IDs left to lease, or for less than 30 days."};
 constexpr MetricFamily kAvailable{Kind::gauge, "seqd_available_ids",
                                   "Leased IDs that are not issued yet, of all sequences."};
 constexpr MetricFamily kOut{Kind::gauge, "seqd_out_ids",

@@ -117,7 +117,7 @@ def fail(life: Life, call: str, error: str, when: str) -> int:
 
 def test_ADaemonThatRestsWakesUpOnceATick(make_daemon, scratch):
     trace = scratch / "trace"
-    daemon = make_daemon("seqd", limits={"first_frame_timeout": "0s"})
+    daemon = make_daemon("seqd")
     daemon.prefix = ["strace", "-D", "-qq", "-o", str(trace), "-e", "trace=epoll_wait,newfstatat"]
     daemon.start()
     connection = daemon.connect()

@@ -90,7 +90,7 @@ class Site:
         fake = {"LD_PRELOAD": str(LIBRARY), "FAKETIME_TIMESTAMP_FILE": str(self.offset), "FAKETIME_NO_CACHE": "1"}
         wall = {**fake, "FAKETIME_DONT_FAKE_MONOTONIC": "1", "TZ": ZONE}
         self.daemons = [make_daemon(f"seqd-{i}", environment=fake if all_clocks else wall, stores=stores(server, mode), defaults=LEASES,
-                                    limits={"idle_timeout": "0s", "first_frame_timeout": "0s"},
+                                    limits={"idle_timeout": "0s"},
                                     sequences={self.name: guide()[self.name]}).start() for i in range(2)]
         self.programs = [OldCode(server.uri(), scratch, f"daily-{i}", ["daily-ids"], self.name, wall) for i in range(2)]
         self.counts = {}  # of the documents, as they were when a day was long over

@@ -194,14 +194,15 @@ def test_ANewerHelloTakesTheIdentityOver(daemon):
 
 
 def test_MoreUnacknowledgedRequestsThanTheLimitAreBusy(make_daemon):
-    daemon = make_daemon(limits={"max_unacknowledged": 10}).start()
+    daemon = make_daemon(daemon={"state_log_size": "256KiB"}).start()
+    most = 256  # one for each KiB
     with hello(daemon, os.urandom(16)) as client:
-        assert [ask(client, number, "next", "orders") for number in range(1, 11)] == list(range(1, 11))
-        client.send(msgpack.packb([0, 11, "next", ["orders"]]))
+        assert [ask(client, number, "next", "orders") for number in range(1, most + 1)] == list(range(1, most + 1))
+        client.send(msgpack.packb([0, most + 1, "next", ["orders"]]))
         _, error, _ = client.read_reply()
         assert error[0] == 0 and error[1].startswith("BUSY: ")
-        client.notify("ack", 11)
-        assert ask(client, 11, "next", "orders") == 11
+        client.notify("ack", most + 1)
+        assert ask(client, most + 1, "next", "orders") == most + 1
 
 
 # --- configured sequences -------------------------------------------------------------------------------------------

@@ -15,11 +15,11 @@ def test_CountAtTheLimitWorksAndAboveIsTooLarge(make_daemon):
 
 
 def test_NameAtTheLimitWorksAndAboveIsTooLarge(make_daemon):
-    daemon = make_daemon(limits={"max_name": 8}).start()
+    daemon = make_daemon().start()
     with daemon.connect() as client:
-        assert client.next("a" * 7) == 1
-        assert client.next("a" * 8) == 1
-        error = client.error("next", "a" * 9)
+        assert client.next("a" * 127) == 1
+        assert client.next("a" * 128) == 1
+        error = client.error("next", "a" * 129)
         assert (error.code, error.fault) == ("TOO_LARGE", 1)
 
 
@@ -41,19 +41,19 @@ def test_FrameAtTheLimitWorksAndAboveCloses(make_daemon):
 
 
 def test_DepthAtTheLimitWorksAndAboveCloses(make_daemon):
-    daemon = make_daemon(limits={"max_depth": 5}).start()
+    daemon = make_daemon().start()
     with daemon.connect() as client:
         # The request itself is one level and its parameters are the second.
-        for inner in (2, 3):
+        for inner in (2, 6):
             client.send(b"\x94\x00\x07\xa4ping\x91" + b"\x91" * (inner - 1) + b"\x90")
             assert client.read_reply() == (7, None, "pong")
-        client.send(b"\x94\x00\x07\xa4ping\x91" + b"\x91" * 3 + b"\x90")
+        client.send(b"\x94\x00\x07\xa4ping\x91" + b"\x91" * 6 + b"\x90")
         replies = client.rest()
         assert len(replies) == 1 and replies[0][1][1].split(":")[0] in ("TOO_LARGE", "BAD_REQUEST")
 
 
 def test_ConnectionsUpToTheLimitAreServedAndTheNextIsRefused(make_daemon):
-    daemon = make_daemon(limits={"max_connections_per_user": 5}).start()
+    daemon = make_daemon(limits={"max_connections": 5}).start()
     clients = [daemon.connect() for _ in range(5)]
     assert [client.next() for client in clients] == [1, 2, 3, 4, 5]
     with daemon.connect() as surplus:

@@ -91,7 +91,7 @@ input()
 def test_OneUserLeavesConnectionsForOthersAndForRoot(make_daemon):
     if os.getuid() != 0:
         raise NotShown("another user can be tried by root only")
-    daemon = make_daemon(daemon={"socket_mode": "0666"}, limits={"max_connections": 64, "first_frame_timeout": "0s"})
+    daemon = make_daemon(daemon={"socket_mode": "0666"}, limits={"max_connections": 64})
     daemon.short.chmod(0o755)
     daemon.start()
     crowd = subprocess.Popen(["/usr/bin/python3", "-B", "-c", CROWD.format(socket=str(daemon.socket))], stdin=subprocess.PIPE,

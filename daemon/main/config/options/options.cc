@@ -90,6 +90,7 @@ OptionValue default_value(const OptionInfo& option) {
   switch (option.type) {
     case OptionType::text:
     case OptionType::path:
+    case OptionType::secret:
     case OptionType::users:
       return std::string(text);
     case OptionType::boolean:

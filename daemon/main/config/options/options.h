@@ -24,14 +24,15 @@ enum class OptionType : std::uint8_t {
   boolean,   // kept as 0 or 1
   text,
   path,    // text that is an absolute path
+  secret,  // the same, or the name of a systemd credential: where a secret is
   mode,    // "0660": permissions in octal
   choice,  // one word of a list; kept as its place there
   users,   // an array of users and @groups; kept as text with a blank between them
 };
 enum class OptionReload : std::uint8_t { live, restart };
 
-// A value in checked form: text for text, path and users, a number for the other types; an empty
-// text for an integer that need not be given and is not.
+// A value in checked form: text for text, path, secret and users, a number for the other types; an
+// empty text for an integer that need not be given and is not.
 using OptionValue = std::variant<std::int64_t, std::string>;
 
 struct OptionInfo {
@@ -39,7 +40,8 @@ struct OptionInfo {
   std::string_view key;
   OptionType type;
   std::string_view fallback;  // the default, as text
-  // Of the value; of the length in bytes for text and path; of how many there are for users.
+  // Of the value; of the length in bytes for text, path and secret; of how many there are for
+  // users.
   std::int64_t min;
   std::int64_t max;
   std::string_view choices;  // separated by |

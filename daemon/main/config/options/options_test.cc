@@ -80,7 +80,7 @@ TEST_CASE("WritingAnOptionChangesItsOwnFieldOnly") {
       const Settings before = default_settings<Settings>();
       Settings after = before;
       const bool text = option.type == OptionType::text || option.type == OptionType::path ||
-                        option.type == OptionType::users;
+                        option.type == OptionType::secret || option.type == OptionType::users;
       const OptionValue was = option.read(before);
       const auto* const number = std::get_if<std::int64_t>(&was);
       // An integer that need not be given holds none.

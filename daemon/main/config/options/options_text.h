@@ -6,7 +6,7 @@
 
 namespace seqd {
 
-// "limits.max_depth  an integer from 4 to 32 [8]": for `seqd --help`.
+// "limits.max_count  an integer from 1 to 10000000 [100000]": for `seqd --help`.
 std::string options_help();
 // The list of options of seqd.toml(5), in scdoc's language.
 std::string options_scdoc();

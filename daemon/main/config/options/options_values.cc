@@ -6,6 +6,7 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/main/config/options/options.h"
+#include "daemon/os/credentials.h"
 #include "daemon/os/journal/event_line.h"
 
 namespace seqd {
@@ -109,13 +110,8 @@ Result<OptionValue> parse_number_text(const OptionInfo& option, std::string_view
   return OptionValue(*number);
 }
 
-// Whether it names a file with a secret: then it may be the secret itself that was written there.
-bool names_a_secret(const OptionInfo& option) {
-  return option.key == "uri_file" || option.key == "aws_credentials_file" ||
-         option.key == "scramble_key_file";
-}
-
-// The content is not repeated in the error: it may be a secret.
+// The content is not repeated in the error: it may be a secret, also where the place of one
+// belongs.
 Result<OptionValue> parse_plain_text(const OptionInfo& option, std::string_view text) {
   const auto size = static_cast<std::int64_t>(text.size());
   if (size < option.min || size > option.max)
@@ -123,9 +119,10 @@ Result<OptionValue> parse_plain_text(const OptionInfo& option, std::string_view 
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (std::any_of(text.begin(), text.end(), control))
     return refuse(option, "found text with a control character");
-  if (option.type != OptionType::path || text.front() == '/') return OptionValue(std::string(text));
-  if (names_a_secret(option)) return refuse(option, "found text that does not begin with /");
-  return refuse_text(option, text);
+  if (option.type == OptionType::path && text.front() != '/') return refuse_text(option, text);
+  if (option.type == OptionType::secret && !is_place_of_secret(text))
+    return refuse(option, "found text that is neither");
+  return OptionValue(std::string(text));
 }
 
 }  // namespace
@@ -148,6 +145,9 @@ std::string allowed_values(const OptionInfo& option) {
       return "text of " + low + " to " + high + " bytes without control characters";
     case OptionType::path:
       return "an absolute path of " + low + " to " + high + " bytes";
+    case OptionType::secret:
+      return "an absolute path of " + low + " to " + high +
+             " bytes, or the name of a systemd credential";
     case OptionType::mode:
       return "octal permissions from \"" + octal(option.min) + "\" to \"" + octal(option.max) +
              "\"";
@@ -195,6 +195,7 @@ Result<OptionValue> parse_option(const OptionInfo& option, std::string_view text
       return parse_number_text(option, text, parse_mode(text));
     case OptionType::text:
     case OptionType::path:
+    case OptionType::secret:
       return parse_plain_text(option, text);
     case OptionType::choice: {
       const auto choices = split_choices(option.choices);

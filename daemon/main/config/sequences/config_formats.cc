@@ -15,7 +15,6 @@ namespace seqd {
 namespace {
 
 constexpr const char* kFile = "scramble_key_file";
-constexpr const char* kCredential = "scramble_key_credential";
 
 using Key = std::shared_ptr<const BlockCipher>;
 
@@ -62,8 +61,7 @@ class Format {
     if (!form.ok()) report("format", form.status().text());
     const Result<std::shared_ptr<const TimeZone>> zone = find_time_zone(text_.time_zone);
     if (!zone.ok()) report("time_zone", zone.status().text());
-    const bool one_source = choose_source();
-    if (!form.ok() || !zone.ok() || !one_source) return;
+    if (!form.ok() || !zone.ok()) return;
     IdKeys keys;
     if (form->scramble) {
       std::optional<IdKeys> read = read_key(request, warnings);
@@ -83,9 +81,8 @@ class Format {
   // Nothing but its number tells which key a text was scrambled with.
   bool fit(const IdTemplate& form, const IdKeys& keys) {
     const bool numbered = !keys.contains(0);
-    const char* const option = text_.scramble_key_file.empty() ? kCredential : kFile;
     if (form.tells_key && !numbered)
-      report(option,
+      report(kFile,
              "what stands there is a key without a number; allowed: 1:KEY, since the "
              "format has {key}");
     if (!form.tells_key && numbered)
@@ -95,43 +92,23 @@ class Format {
     return form.tells_key == numbered;
   }
 
-  // A table that says where its key is means that place, whatever the defaults say.
-  bool choose_source() {
-    const bool file = written_.contains(kFile);
-    const bool credential = written_.contains(kCredential);
-    if (file && credential) {
-      report(kCredential, std::string("found besides ") + kFile + " (" +
-                              where_written(written_, kFile) + "); allowed: one of them");
-      return false;
-    }
-    if (file) text_.scramble_key_credential.clear();
-    if (credential) text_.scramble_key_file.clear();
-    return true;
-  }
-
   // Nothing when there is none: that was reported, or is not to be looked at here.
   std::optional<IdKeys> read_key(const ConfigurationRequest& request,
                                  std::vector<std::string>& warnings) {
-    const bool from_file = !text_.scramble_key_file.empty();
-    const char* const option = from_file ? kFile : kCredential;
-    if (!from_file && text_.scramble_key_credential.empty())
-      text_.scramble_key_credential = kScrambleCredential;
-    if (!from_file && !request.need_credentials && !have_credentials()) {
-      warnings.push_back(table_ + "." + option +
+    if (!request.need_credentials && is_credential_of_unit(text_.scramble_key_file)) {
+      warnings.push_back(table_ + "." + kFile +
                          ": not checked: there is no $CREDENTIALS_DIRECTORY here");
       return std::nullopt;
     }
-    const Result<Secret> secret = from_file ? read_secret_file(text_.scramble_key_file)
-                                            : read_credential(text_.scramble_key_credential);
+    const Result<Secret> secret = read_secret(text_.scramble_key_file);
     if (!secret.ok()) {
-      report(option, secret.status().text());
+      report(kFile, secret.status().text());
       return std::nullopt;
     }
-    if (!secret->warning.empty())
-      warnings.push_back(table_ + "." + option + ": " + secret->warning);
+    if (!secret->warning.empty()) warnings.push_back(table_ + "." + kFile + ": " + secret->warning);
     Result<IdKeys> keys = read_keys(secret->value);
     if (keys.ok()) return std::move(*keys);
-    report(option, "what stands there " + keys.status().text());
+    report(kFile, "what stands there " + keys.status().text());
     return std::nullopt;
   }
 
@@ -146,7 +123,7 @@ class Format {
 }  // namespace
 
 bool writes_format(const WrittenKeys& written) {
-  constexpr std::array<std::string_view, 4> kKeys = {"format", "time_zone", kFile, kCredential};
+  constexpr std::array<std::string_view, 3> kKeys = {"format", "time_zone", kFile};
   return std::any_of(kKeys.begin(), kKeys.end(),
                      [&](std::string_view key) { return written.contains(key); });
 }

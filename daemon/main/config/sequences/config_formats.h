@@ -11,8 +11,6 @@
 
 namespace seqd {
 
-inline constexpr const char* kScrambleCredential = "scramble-key";
-
 // Whether a table says anything about it; else the format is that of the defaults.
 bool writes_format(const WrittenKeys& written);
 

@@ -100,10 +100,6 @@ TEST_CASE("BadFormatOrZoneIsAProblemOfItsLine", "[config_formats]") {
        "f:2: sequence.\"a\".time_zone: found \"Europe/Berln\"; allowed: UTC, or the name of a zone "
        "in "
        "/usr/share/zoneinfo, as \"Europe/Berlin\" (package tzdata)"},
-      {"[sequence.a]\nformat = \"{number:6,scramble}\"\nscramble_key_file = "
-       "\"/x\"\nscramble_key_credential = \"y\"\n",
-       "f:4: sequence.\"a\".scramble_key_credential: found besides scramble_key_file (line 3); "
-       "allowed: one of them"},
       {"[sequence.a]\nformat = \"{number:6,scramble}\"\nscramble_key_file = \"/nowhere/key\"\n",
        "f:3: sequence.\"a\".scramble_key_file: /nowhere/key cannot be opened: No such file or "
        "directory"},
@@ -130,12 +126,12 @@ TEST_CASE("KeyComesFromACredentialUnlessAFileIsNamed", "[config_formats]") {
   const auto missing = parse(scrambling(""));
   REQUIRE_FALSE(missing.ok());
   CHECK(missing.status().text().starts_with(
-      "f:1: sequence.\"a\".scramble_key_credential: the credential \"scramble-key\" is not there"));
+      "f:1: sequence.\"a\".scramble_key_file: the credential is not there"));
   const KeyFile key(kKey);
   const std::filesystem::path path(key.path());
   setenv("CREDENTIALS_DIRECTORY", path.parent_path().c_str(), 1);
   const auto named =
-      parse(scrambling("scramble_key_credential = \"" + path.filename().string() + "\"\n"));
+      parse(scrambling("scramble_key_file = \"" + path.filename().string() + "\"\n"));
   unsetenv("CREDENTIALS_DIRECTORY");
   REQUIRE(named.ok());
   const Configuration from_file =
@@ -151,17 +147,8 @@ TEST_CASE("CheckOfAFileDoesNotNeedTheCredential", "[config_formats]") {
   REQUIRE(configuration.ok());
   REQUIRE(configuration->warnings.size() == 1);
   CHECK(configuration->warnings[0] ==
-        "sequence.\"a\".scramble_key_credential: not checked: there is no $CREDENTIALS_DIRECTORY "
-        "here");
+        "sequence.\"a\".scramble_key_file: not checked: there is no $CREDENTIALS_DIRECTORY here");
   CHECK(configuration->find_format("a") == nullptr);
-}
-
-TEST_CASE("TableThatNamesAFileDoesNotMeanTheCredentialOfTheDefaults", "[config_formats]") {
-  const KeyFile key(kKey);
-  const Configuration configuration =
-      configuration_of("[sequence_defaults]\nscramble_key_credential = \"other\"\n" +
-                       scrambling("scramble_key_file = \"" + key.path() + "\"\n"));
-  CHECK(configuration.find("a")->text.scramble_key_credential.empty());
 }
 
 TEST_CASE("NoKeyStandsInADumpAndKeysThatOthersMayReadAreWarnedOf", "[config_formats]") {

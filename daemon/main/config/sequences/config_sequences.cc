@@ -10,6 +10,7 @@
 #include "daemon/main/config/sequences/config_periods.h"
 #include "daemon/main/config/sequences/config_progressions.h"
 #include "daemon/main/config/sequences/config_seeds.h"
+#include "protocol/limits.h"
 
 namespace seqd {
 namespace {
@@ -52,10 +53,10 @@ class SequenceTables {
                     "allowed in a name: A-Z a-z 0-9 . _ : - and, in a pattern, * and ?");
       return;
     }
-    if (static_cast<std::int64_t>(entry.key.size()) > configuration_.limits.max_name) {
-      problems_.add(entry.line, table,
-                    "the name is longer than limits.max_name = " +
-                        std::to_string(configuration_.limits.max_name));
+    if (static_cast<std::int64_t>(entry.key.size()) > protocol::kNameLimit.max) {
+      problems_.add(
+          entry.line, table,
+          "the name is longer than " + std::to_string(protocol::kNameLimit.max) + " bytes");
       return;
     }
     if (has_only_tables(entry)) {
