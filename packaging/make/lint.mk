@@ -30,6 +30,7 @@ lint-rules: | $(call packages,LINT)
 	@$(PYTHON) -B tests/lint/glossary.py
 	@$(PYTHON) -B tests/lint/links.py
 	@$(PYTHON) -B tests/lint/commits.py
+	@$(PYTHON) -B tests/lint/decisions.py
 
 # In step with the programs themselves: they are asked for their options, events and errors.
 lint-documentation: $(SEQD) $(SEQCTL_BIN) | $(call packages,LINT)

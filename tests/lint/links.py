@@ -1,4 +1,4 @@
-"""Links between documents lead somewhere, a file that a document names is there, and the index of the decisions has each of them."""
+"""Links between documents lead somewhere, and a file that a document names is there."""
 
 import pathlib
 import posixpath
@@ -10,9 +10,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.*?) *$", re.M)
 NAMED = re.compile(r"(?<![\w./-])((?:daemon|protocol|client-lib|tests|packaging)/[\w./-]*\w\.(?:h|hpp|cc|c|def|py|md|toml|json|scd|mk|sh|pml|in|service|socket))\b")
 # What a document says of the past stays true when a file goes.
-DECISIONS = "daemon/doc/DECISIONS.md"
-PAST = ("CHANGELOG.md", DECISIONS)
-DECISION = re.compile(r"^## (\d+\..*?) *$", re.M)
+PAST = ("CHANGELOG.md",)
 
 
 def anchor(heading):
@@ -32,11 +30,6 @@ def link_complaint(tree, name, target):
     return None
 
 
-def index_complaints(text):
-    indexed = set(LINK.findall(text))
-    return [f'{DECISIONS}: the index has no row for "{one}"' for one in DECISION.findall(text) if f"#{anchor(one)}" not in indexed]
-
-
 def check(tree):
     complaints = []
     for name in tree.files():
@@ -44,8 +37,6 @@ def check(tree):
             continue
         text = tree.text(name)
         complaints += [one for target in LINK.findall(text) if (one := link_complaint(tree, name, target))]
-        if name == DECISIONS:
-            complaints += index_complaints(text)
         if name not in PAST:
             complaints += [f"{name}: names {file}, which is not there"
                            for file in sorted(set(NAMED.findall(LINK.sub("", text)))) if not (tree.root / file).exists()]

@@ -8,6 +8,7 @@ import unittest
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[1])]
 import columns  # noqa: E402
 import commits  # noqa: E402
+import decisions  # noqa: E402
 import fault  # noqa: E402
 import glossary  # noqa: E402
 import includes  # noqa: E402
@@ -45,7 +46,7 @@ class Checks(unittest.TestCase):
         self.assert_one(columns.check, "a.md", f"```\n{long}\n```\n{long}\n")
         link = "[a word](" + "a" * 100 + ".md)"
         kept = f"| {long} |\n\n    {long}\n\nBehind {link}.\n"
-        self.assertEqual(self.complaints(columns.check, {"a.md": kept, "CHANGELOG.md": long, "a.py": long}), [])
+        self.assertEqual(self.complaints(columns.check, {"a.md": kept, "a.py": long}), [])
 
     def test_a_commit_whose_subject_is_wrong_is_found(self):
         wrong = ["Core: move names", "core: Move names", "core move names", "core: move names.", "core: " + "a" * 67,
@@ -174,11 +175,26 @@ class Checks(unittest.TestCase):
             "README.md": "[a](daemon/doc/A.md#one-heading-in-c) [b](https://example.com/b) in daemon/core/a.h\n",
             "daemon/doc/A.md": "## One heading, in C\n[up](../../README.md)\n", "daemon/core/a.h": ""}))
 
-    def test_decisions_that_the_index_lacks_are_found(self):
-        decision = "## 1. Loops have `ends`\nThey have.\n"
-        self.assert_one(links.check, links.DECISIONS, decision + "\n## Index\n")
-        row = "| Loops | 1 | [Loops have `ends`](#1-loops-have-ends) |\n"
-        self.assertEqual([], self.complaints(links.check, {links.DECISIONS: decision + "\n## Index\n" + row}))
+    def complaints_about_decisions(self, change=("", ""), others=None):
+        """About two entries in one topic, but for what the change replaces."""
+        text = ("| topic | entries |\n|---|---|\n| [Loops](#loops) | 1, 3 |\n\n## Loops\n\n"
+                "### 1. Loops have `ends`\nThey have (3). See fork(2).\n\n### 3. Ends have loops\nThey have (1, 3).\n")
+        self.assertTrue(change[0] in text, change)
+        return self.complaints(decisions.check, {decisions.DECISIONS: text.replace(*change), **(others or {})})
+
+    def test_decisions_that_are_in_order_are_good(self):
+        others = {"a.h": "// See decision 3.\n", "A.md": "([DECISIONS.md](DECISIONS.md), 1) and decisions 1 and 3.\n"}
+        self.assertEqual([], self.complaints_about_decisions(others=others))
+
+    def test_decisions_that_cannot_be_found_are_found(self):
+        for change in (("| 1, 3 |", "| 1 |"), ("[Loops](#loops)", "[Ends](#ends)"), ("## Loops\n\n", "", 1), ("### 1.", "### 4."),
+                       ("### 3.", "### 1."), ("### 3. ", "### "), ("(1, 3)", "(1, 4)"), ("They", "word " * (decisions.MOST_WORDS + 1))):
+            self.assertTrue(self.complaints_about_decisions(change), change)
+
+    def test_references_to_decisions_that_are_gone_are_found(self):
+        for name, text in (("a.h", "// See decision 2.\n"), ("A.md", "(DECISIONS.md, 2)\n"), ("B.md", "[DECISIONS.md](DECISIONS.md), 2\n")):
+            found = self.complaints_about_decisions(others={name: text})
+            self.assertEqual([f"{name}:1: refers to decision 2, which is not there"], found)
 
     def complaints_about_machine(self, change):
         """About one whose diagram and table agree, but for what the change replaces in one of them."""
