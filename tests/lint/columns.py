@@ -1,9 +1,5 @@
-"""The lines of documents have at most 100 characters: those of prose, without tables, headings, code and where links lead to.
+"""The lines of documents have at most 100 characters: those of prose, without tables, headings, code and where links lead to."""
 
-A changelog is not wrapped again when a line of it changes.
-"""
-
-import pathlib
 import re
 
 import tree as project
@@ -26,7 +22,7 @@ def long_lines(lines):
 
 def check(tree):
     return [f"{name}:{number}: has more than {MOST} characters: wrap it"
-            for name in tree.files() if name.endswith(".md") and pathlib.PurePosixPath(name).name != "CHANGELOG.md"
+            for name in tree.files() if name.endswith(".md")
             for number in long_lines(tree.lines(name))]
 
 
