@@ -57,6 +57,15 @@ func TestReadme(t *testing.T) {
 	}
 	same(t, commands, 2)
 	same(t, goCommand(t, folder, []string{"SEQD_SOCKET=" + d.socket}, "run", "."), "1\n")
+	// The calls in the table of clients of the project's README.
+	project, err := os.ReadFile("../../README.md")
+	must(t, err)
+	_, row, _ := strings.Cut(string(project), "\n| [Go]")
+	row, _, _ = strings.Cut(row, "\n")
+	calls := strings.Split(row, "`")
+	same(t, len(calls), 5)
+	write(strings.Replace(program, lines, calls[1]+"\nif err != nil {\nreturn err\n}\ndefer client.Close()\n"+calls[3]+"\n", 1))
+	same(t, goCommand(t, folder, []string{"SEQD_SOCKET=" + d.socket}, "run", "."), "1\n")
 }
 
 // TestExample: the example in client-lib/examples.

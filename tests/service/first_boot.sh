@@ -39,13 +39,16 @@ StatusShowsOneUsefulLine() {
   status_line
 }
 
-# The two programs of the README, built as a user would with what was installed.
+# The calls of the README and the examples that it links to, built as a user would with what was installed.
 ProgramsTakeIdsByTheInstalledLibrary() {
   local id
-  id=$(seqctl next orders)
+  id=$(seqctl next userid)
   # shellcheck disable=SC2046 # several words
   gcc -Wall -Wextra -Werror -o /tmp/take-c /exchange/readme.c $(pkg-config --cflags --libs libseqd)
   equal "$(/tmp/take-c)" $((id + 1)) "the ID taken in C"
+  # shellcheck disable=SC2046
+  gcc -Wall -Wextra -Werror -o /tmp/example-c /exchange/example.c $(pkg-config --cflags --libs libseqd)
+  equal "$(/tmp/example-c examples-c | head -n 1)" "one ID: 1" "the ID taken by the example in C"
   # shellcheck disable=SC2046
   g++ -std=c++17 -Wall -Wextra -Werror -o /tmp/take-cpp /exchange/example.cc $(pkg-config --cflags --libs libseqd)
   equal "$(/tmp/take-cpp examples | head -n 1)" "one ID: 1" "the ID taken in C++"

@@ -16,9 +16,25 @@ enter_overlay /
 rm -rf "$root"/etc/seqd "$root"/var/lib/seqd* "$root"/etc/credstore "$root"/etc/systemd/system/seqd*
 make --no-print-directory BUILD="$build" DESTDIR="$root" PREFIX=/usr install
 cp tests/service/*.sh tests/service/*.py "$build/tools/kill_client" "$exchange"
-# The programs that the README shows are built inside, too.
-program_of_the_readme() { awk -v fence='\140\140\140' '$0 == fence { inside = 0 } inside; $0 == fence language { inside = 1 }' language="$1" README.md; }
-program_of_the_readme c >"$exchange/readme.c"
+# Programs that are built inside: one of the calls in C that the README has, and the examples that it links to.
+once=$(grep -o 'seqd_open([^)]*)' README.md)
+each=$(grep -o 'seqd_next([^)]*)' README.md)
+cat >"$exchange/readme.c" <<END
+#include <inttypes.h>
+#include <seqd.h>
+#include <stdio.h>
+
+int main(void) {
+  seqd_client* client = NULL;
+  int64_t id = 0;
+  int code = ${once:?the README has no call of seqd_open};
+  if (code == SEQD_OK) code = ${each:?the README has no call of seqd_next};
+  if (code == SEQD_OK) printf("%" PRId64 "\\n", id);
+  seqd_close(client);
+  return code == SEQD_OK ? 0 : 1;
+}
+END
+cp client-lib/examples/next.c "$exchange/example.c"
 cp client-lib/examples/next.cc "$exchange/example.cc"
 
 boot first_boot

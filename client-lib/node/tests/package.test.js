@@ -50,6 +50,12 @@ test("npm pack, npm install, and what a program writes first", { timeout: 300_00
   writeFileSync(path.join(folder, "second.mjs"), whole);
   assert.match(await run(process.execPath, ["second.mjs"]), /^2 INV-\d{6}-000002\d\nNumber$/);
 
+  // The calls in the table of clients of the project's README.
+  const row = readFileSync(path.join(PROJECT, "README.md"), "utf8").match(/^\| \[Node\.js\].*$/m)[0];
+  const [once, each] = [...row.matchAll(/`([^`]+)`/g)].map(([, call]) => call);
+  writeFileSync(path.join(folder, "project.mjs"), `import seqd from "seqd";\n${once};\nconsole.log(${each});\nawait client.close();\n`);
+  assert.equal(await run(process.execPath, ["project.mjs"]), "1");
+
   cpSync(path.join(PROJECT, "client-lib/examples/next.mjs"), path.join(folder, "next.mjs"));
   assert.deepEqual((await run(process.execPath, ["next.mjs", "examples", "3"])).split("\n"), ["1", "2", "3"]);
 

@@ -1,6 +1,7 @@
 """libseqd as a stranger uses it: the examples, compiled from C and C++, linked to the shared library, on a real daemon."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,13 +38,16 @@ def test_example_says_what_the_daemon_said(daemon, name):
     assert "BAD_REQUEST" in done.stderr
 
 
-def test_ThePythonProgramOfTheReadmeTakesAnId(daemon):
-    program = (harness.PROJECT / "README.md").read_text().split("```python\n")[1].split("```")[0]
+def test_ThePythonCallsOfTheReadmeTakeAnId(daemon):
+    """The row of the table of clients: the call for a process, and the call for each ID."""
+    row = re.search(r"^\| \[Python\].*$", (harness.PROJECT / "README.md").read_text(), re.M)[0]
+    once, each = re.findall(r"`([^`]+)`", row)
+    program = f"import seqd\n{once}\nprint({each})\nprint({each})\nclient.close()\n"
     environment = {**os.environ, "SEQD_SOCKET": str(daemon.socket), "PYTHONDONTWRITEBYTECODE": "1",
                    "PYTHONPATH": str(harness.PROJECT / "client-lib/python/src")}
     done = subprocess.run([sys.executable, "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=PROGRAM_SECONDS, check=False, env=environment)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n2\n", "")
 
 
 TAKE_ONE_BY_ONE = """

@@ -231,6 +231,13 @@ def test_TheConfigurationsOfTheGuideAreGood(scratch):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_TheReadmeConfiguresACounterAsTheGuideDoes():
+    (text,) = re.findall(r"^```toml\n(.*?)^```", (harness.PROJECT / "README.md").read_text(), re.M | re.S)
+    tables = tomllib.loads(text)
+    assert list(tables["sequence"]) == ["userid"]
+    assert tables in [tomllib.loads(configuration) for configuration in configurations()]
+
+
 def duplicate_key(name: str) -> dict:
     return {"failCommands": ["findAndModify"], "errorCode": 11000, "appName": "old-code",
             "errorExtraInfo": {"keyPattern": {"_id": 1}, "keyValue": {"_id": name}}}
