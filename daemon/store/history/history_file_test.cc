@@ -65,7 +65,7 @@ TEST_CASE("AFileThatIsNoneIsSetAsideAndANewOneIsBegun") {
   SECTION("another version's") {
     HistoryDatabase newer(kept.path);
     REQUIRE(newer.open().ok());
-    REQUIRE(newer.run("PRAGMA user_version = 3").ok());
+    REQUIRE(newer.run("PRAGMA user_version = 4").ok());
   }
   SECTION("ours without its tables") {
     HistoryDatabase holed(kept.path);

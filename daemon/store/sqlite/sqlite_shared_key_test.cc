@@ -113,23 +113,5 @@ TEST_CASE("SqliteSharedKey: a start that forfeits leaves the newest of each sequ
   CHECK(store->resolve(quiet).kind == Resolution::Kind::granted);
 }
 
-TEST_CASE("SqliteSharedKey: records of version 6, which name no sequence, stay", "[sqlite]") {
-  SqliteFixture fixture;
-  const LeaseRequest quiet = request_of("quiet");
-  lease(*fixture.open(), quiet);
-  fixture.run(
-      "DROP INDEX lease_by_sequence; ALTER TABLE lease DROP COLUMN sequence; "
-      "CREATE INDEX lease_by_counter ON lease(instance, name, ordinal); PRAGMA user_version = 6");
-  auto store = fixture.open();
-  others_lease(*store);
-  store->abandoned(quiet.instance);
-  CHECK(store->resolve(quiet).kind == Resolution::Kind::granted);
-  // Its next lease is recorded with its name.
-  const LeaseRequest next = request_of("quiet");
-  const LeaseOutcome outcome = lease(*store, next);
-  others_lease(*store);
-  CHECK(store->resolve(next).begin == outcome.begin);
-}
-
 }  // namespace
 }  // namespace seqd
