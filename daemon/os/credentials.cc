@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +15,10 @@
 
 namespace seqd {
 namespace {
+
+// Those that seqd.service passes.
+constexpr std::array<std::string_view, 3> kOfUnit = {"mongodb-uri", "aws-credentials",
+                                                     "scramble-key"};
 
 const char* credentials_directory() {
   const char* const directory = std::getenv("CREDENTIALS_DIRECTORY");
@@ -62,12 +67,17 @@ Result<Place> find_place(const std::string& place) {
   if (!is_place_of_secret(place))
     return Status(ErrorCode::CONFIG,
                   "found text that is neither a path nor the name of a credential");
+  // Another name is not repeated: it may be the secret itself.
+  const bool of_unit =
+      std::find(kOfUnit.begin(), kOfUnit.end(), std::string_view(place)) != kOfUnit.end();
+  const std::string shown = of_unit ? "the credential \"" + place + "\"" : "the credential";
   const char* const directory = credentials_directory();
   if (directory == nullptr)
     return Status(ErrorCode::CONFIG,
-                  "the credential is not there: $CREDENTIALS_DIRECTORY is not set; start seqd by "
-                  "its unit with LoadCredential=, or name a file instead");
-  return Place{std::string(directory) + "/" + place, "the credential", true};
+                  shown +
+                      " is not there: $CREDENTIALS_DIRECTORY is not set; start seqd by its "
+                      "unit with LoadCredential=, or name a file instead");
+  return Place{std::string(directory) + "/" + place, shown, true};
 }
 
 // The file as it is. systemd protects its credentials.
@@ -87,8 +97,17 @@ Result<Secret> read_file(const Place& place, std::size_t most) {
 
 bool is_place_of_secret(std::string_view text) {
   if (text.starts_with('/')) return true;
-  return !text.empty() && text != "." && text != ".." && text.size() <= 255 &&
-         text.find('/') == std::string_view::npos;
+  const auto is_hex = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  };
+  const auto is_plain = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+           c == '_' || c == '-';
+  };
+  if (text.empty() || text.size() > 255 || text.starts_with('.')) return false;
+  // A key of a scramble in place of its name would stand in a dump of the configuration.
+  const bool is_key = text.size() >= 32 && std::all_of(text.begin(), text.end(), is_hex);
+  return !is_key && std::all_of(text.begin(), text.end(), is_plain);
 }
 
 Result<Secret> read_secret(const std::string& place) {

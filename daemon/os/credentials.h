@@ -20,11 +20,12 @@ struct Secret {
   std::string warning;  // not empty when others may read the file
 };
 
+// A name of a credential has A-Z a-z 0-9 . _ - and is no key in hexadecimal digits.
 bool is_place_of_secret(std::string_view text);
 
 // CONFIG when it cannot be read, is no regular file, is empty, longer than kMaxSecret or not one
-// line. No error text holds any of the content, nor a name of a credential, which may be a secret
-// in the wrong place.
+// line. No error text holds any of the content, nor a name of a credential that seqd.service does
+// not pass: it may be a secret in the wrong place.
 Result<Secret> read_secret(const std::string& place);
 
 // The same for a text of some lines: CONFIG when it cannot be read, is no regular file or is longer

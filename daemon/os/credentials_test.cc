@@ -75,7 +75,8 @@ TEST_CASE("ACredentialIsLookedForInItsDirectoryOnly") {
   CHECK(read_secret("secret").value().value == "value");
   CHECK(read_secret("secret").value().warning.empty());
   CHECK(read_secret_text("secret").value().value == "value\n");
-  for (const char* place : {"", ".", "..", "../x", "x/y"}) {
+  for (const char* place : {"", ".", "..", "../x", "x/y", "user:hunter2", "1:hunter2", "a b",
+                            "0123456789abcdef0123456789ABCDEF"}) {
     CHECK_FALSE(is_place_of_secret(place));
     CHECK(read_secret(place).status().code() == ErrorCode::CONFIG);
   }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A host whose store is MongoDB, whose module is a package of its own: upgraded under load, without it, and with it again. Runs
-# inside of the container as root.
+# A host whose store is MongoDB, whose module is a package of its own: upgraded under load, upgraded to what would not start, and
+# without the module. Runs inside of the container as root.
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
@@ -53,6 +53,24 @@ first_upgrade() {
   [ "$(process)" != "$before" ] || { echo "the daemon was not restarted"; return 1; }
   equal "$(program)" /usr/sbin/seqd "the program that runs"
   equal "$(journal_since "$mark" -o cat JOB_TYPE=start JOB_TYPE=restart | grep -c '^Starting' || true)" 1 "the starts"
+}
+
+AnUpgradeThatWouldNotStartLeavesTheDaemonAsItIs() {
+  local before
+  host_before third
+  before=$(process)
+  printf '[limits]\nmax_depth = 8\n' >>"$config" # which there was once
+  apt install /packages/now/*.deb /packages/modules/seqd-mongodb_*.deb
+  cat /tmp/apt.said
+  equal "$(process)" "$before" "the process after the upgrade"
+  equal "$(program)" "/usr/sbin/seqd (deleted)" "the program that runs"
+  holds "$(cat /tmp/apt.said)" "^seqd: THE RUNNING DAEMON \(process $before\) WAS NOT RESTARTED" "what the upgrade says"
+  holds "$(cat /tmp/apt.said)" "^seqd:   .*max_depth: there is no such option" "what the upgrade says"
+  seqctl next orders
+  sed -i '/^\[limits\]$/,$d' "$config"
+  systemctl restart seqd
+  equal "$(program)" /usr/sbin/seqd "the program that runs"
+  seqctl next orders
 }
 
 TheDropInOfTheModuleOpensTheNetwork() {
@@ -122,6 +140,7 @@ AnUpgradeNamesTheDropInOfAPortOfMetrics() {
 
 check AServerRuns
 SHOW=1 check AnUpgradeRestartsTheDaemonOnce
+SHOW=1 check AnUpgradeThatWouldNotStartLeavesTheDaemonAsItIs
 SHOW=1 check TheDropInOfTheModuleOpensTheNetwork
 check AStartWithoutTheModuleNamesThePackageAndClientsWaitForIt
 check ADaemonThatStartsBeforeSystemdKnowsTheDropInIsRestarted

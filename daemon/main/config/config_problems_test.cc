@@ -241,8 +241,9 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"UriFileIsDevice", "[store.a]\ntype = \"mongodb\"\nuri_file = \"/dev/zero\"\n",
        "f:3: store.a.uri_file: /dev/zero is no regular file"},
       {"CredentialNotPassed", "[store.a]\ntype = \"mongodb\"\n",
-       "f:1: store.a.uri_file: the credential is not there: $CREDENTIALS_DIRECTORY is not set; "
-       "start seqd by its unit with LoadCredential=, or name a file instead"},
+       "f:1: store.a.uri_file: the credential \"mongodb-uri\" is not there: "
+       "$CREDENTIALS_DIRECTORY is not set; start seqd by its unit with LoadCredential=, or name a "
+       "file instead"},
       {"SecretInPlaceOfItsFileIsNotRepeated",
        "[store.a]\ntype = \"mongodb\"\nuri_file = \"mongodb://user:hunter2@db/\"\n",
        "f:3: store.a.uri_file: found text that is neither; allowed: an absolute path of 1 to 4000 "

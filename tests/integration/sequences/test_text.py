@@ -208,7 +208,7 @@ def test_KeyComesFromACredential(make_daemon, scratch):
     daemon = make_daemon(sequences=sequences, environment={"CREDENTIALS_DIRECTORY": str(directory)})
     with pytest.raises(Died) as died:
         daemon.start()
-    assert died.value.code == 78 and "scramble_key_file: the credential cannot be opened" in died.value.stderr
+    assert died.value.code == 78 and "scramble_key_file: the credential \"scramble-key\" cannot be opened" in died.value.stderr
     (directory / "scramble-key").write_text(KEY)
     daemon.start()
     with daemon.connect() as client:

@@ -126,7 +126,7 @@ TEST_CASE("KeyComesFromACredentialUnlessAFileIsNamed", "[config_formats]") {
   const auto missing = parse(scrambling(""));
   REQUIRE_FALSE(missing.ok());
   CHECK(missing.status().text().starts_with(
-      "f:1: sequence.\"a\".scramble_key_file: the credential is not there"));
+      "f:1: sequence.\"a\".scramble_key_file: the credential \"scramble-key\" is not there"));
   const KeyFile key(kKey);
   const std::filesystem::path path(key.path());
   setenv("CREDENTIALS_DIRECTORY", path.parent_path().c_str(), 1);
