@@ -1,11 +1,14 @@
 #include "daemon/os/modules/module.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -75,6 +78,24 @@ bool is_regular(int file) {
   return fstat(file, &of_file) == 0 && S_ISREG(of_file.st_mode);
 }
 
+// Whether a segment lies behind the end of the file: to load it would end the process. The loader
+// itself refuses what is no shared object.
+bool is_cut(int file) {
+  struct stat of_file {};
+  ElfW(Ehdr) header{};
+  if (fstat(file, &of_file) != 0 || pread(file, &header, sizeof header, 0) != sizeof header ||
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return false;
+  const auto size = static_cast<std::uint64_t>(of_file.st_size);
+  for (std::size_t at = 0; at < header.e_phnum; ++at) {
+    ElfW(Phdr) segment{};
+    const auto place = static_cast<off_t>(header.e_phoff + at * sizeof segment);
+    if (pread(file, &segment, sizeof segment, place) != sizeof segment) return true;
+    if (segment.p_offset > size || segment.p_filesz > size - segment.p_offset) return true;
+  }
+  return false;
+}
+
 std::string loader_error() {
   const char* const why = dlerror();
   return escape_line(why == nullptr ? "no reason" : why);
@@ -110,6 +131,7 @@ Result<std::string> Module::find() const {
     }
     if (file.number < 0) return failure(path + " cannot be opened: " + std::strerror(errno));
     if (!is_regular(file.number)) return failure(path + " is no regular file");
+    if (is_cut(file.number)) return failure(path + " is cut short");
     if (may_be_replaced(file.number, directory)) {
       return failure(path +
                          " may be of another user: the file or its directory belongs to one, or "

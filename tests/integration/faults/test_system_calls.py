@@ -29,7 +29,7 @@ CALLS = [("pwrite64", "EIO"), ("fdatasync", "EIO"), ("fsync", "EIO"),
          ("pread64", "EIO"), ("fallocate", "ENOSPC"), ("ftruncate", "EIO"), ("openat", "EMFILE"), ("mmap", "ENOMEM"),
          ("flock", "ENOLCK"), ("newfstatat", "EIO"), ("fcntl", "EIO"), ("mkdir", "EROFS"), ("unlink", "EIO"),
          ("fstatfs", "EIO"), ("socket", "EMFILE"), ("bind", "EADDRINUSE"), ("listen", "EADDRINUSE"), ("accept4", "EMFILE"),
-         ("epoll_ctl", "ENOMEM"), ("clone3", "EAGAIN"), ("getrandom", "EIO"), ("sendmsg", "EIO"), ("read", "EIO"), ("write", "EIO")]
+         ("epoll_ctl", "ENOMEM"), ("clone3", "EAGAIN"), ("getrandom", "EIO"), ("sendto", "EIO"), ("read", "EIO"), ("write", "EIO")]
 
 
 class Life:

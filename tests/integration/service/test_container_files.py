@@ -141,7 +141,8 @@ def test_TheImageHasTheUserAndThePathsOfTheExamples(pod):
     assert (int(uid), int(gid)) == (pod.seqd["securityContext"]["runAsUser"], pod.seqd["securityContext"]["runAsGroup"])
     assert pod.spec["securityContext"]["fsGroup"] == int(gid)
     assert yaml.safe_load(image["VOLUME"]) == [default_of("state_dir")]
-    (program,) = yaml.safe_load(image["ENTRYPOINT"])
+    init, end, program = yaml.safe_load(image["ENTRYPOINT"])
+    assert (init, end) == ("/usr/bin/tini", "--") and " tini " in image["RUN"]
     assert program.lstrip("/") in (harness.PROJECT / "packaging/debian/seqd.install").read_text().split()
     built = re.findall(r"^Package: (\S+)", (harness.PROJECT / "packaging/debian/control").read_text(), re.M)
     for pattern in image["COPY"].split()[:-1]:

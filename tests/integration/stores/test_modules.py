@@ -65,6 +65,7 @@ class Installed:
             "of another machine": (lambda: self.put(self.good[:18] + b"\xb7\0" + self.good[20:]), f"cannot be loaded: .*; {again}"),
             "empty": (lambda: self.put(b""), f"cannot be loaded: .*; {again}"),
             "text": (lambda: self.put(b"#!/bin/sh\n" * 9_000), f"cannot be loaded: .*; {again}"),
+            "cut": (lambda: self.put(self.good[:200_000]), f"is cut short; {again}"),
             "foreign": (lambda: self.put((MODULES.parent / "libseqd.so").read_bytes()), f"is no module of seqd; {again}"),
             "other build": (lambda: self.put(other_build(self.good)), rf"is of another build \(9.*, this seqd is \d.*; {again}"),
             "another module": (lambda: self.put(other.read_bytes()), f"is another module: .*undefined symbol: seqd_{module}_module.*; {again}"),
