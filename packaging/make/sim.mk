@@ -26,9 +26,9 @@ test-sim: $(BUILD)/sim ## simulate SIM_EVENTS= (30,000,000) events, always the s
 	$(BUILD)/sim --events $(SIM_EVENTS)
 
 digest: $(BUILD)/sim ## write what the simulator's first worlds come to, after a change of behaviour
-	$(DIGEST) >tests/sim/digest
+	@set -o pipefail; $(DIGEST) >$(BUILD)/digest && mv $(BUILD)/digest tests/sim/digest
 
 test-digest: $(BUILD)/sim ## compare what they come to
-	@$(DIGEST) | diff tests/sim/digest - || { echo 'digest: something behaves in another way; \
+	@set -o pipefail; $(DIGEST) | diff tests/sim/digest - || { echo 'digest: something behaves in another way; \
 	where: build/sim --seed N --events 10000 --transcript of both builds; if it is meant: make digest'; exit 1; }
 	@echo 'digest: the same'
