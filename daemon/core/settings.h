@@ -74,8 +74,6 @@ struct SequenceSettings {
       100'000;  // IDs that may be issued between two flushes: what a power loss can cost
   std::int64_t max_value = (std::int64_t{1} << 53) - 1;  // the highest ID ever issued
 
-  // A sequence that lasts for less at the present rate gets a warning.
-
   Reuse reuse = Reuse::never;  // what becomes of ranges that are drained
 
   bool blocks = false;  // whether clients may take IDs in their own processes

@@ -1,6 +1,8 @@
 #include "daemon/main/daemon_limits.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 
 #include "daemon/core/log/state_bounds.h"
 
@@ -9,7 +11,7 @@ namespace seqd {
 namespace {
 
 // How many connections may have all the replies waiting that one may have.
-constexpr std::size_t kBacklogs = 256;
+constexpr std::uint64_t kBacklogs = 256;
 
 bool has_blocks(const Configuration& configuration) {
   const auto& tables = configuration.sequences;
@@ -28,7 +30,8 @@ ServerLimits server_limits(const Configuration& configuration) {
   limits.methods.pipeline = static_cast<std::uint32_t>(from.max_requests_in_flight);
   limits.methods.blocks = has_blocks(configuration);
   limits.output = static_cast<std::size_t>(from.max_reply_backlog);
-  limits.output_total = kBacklogs * limits.output;
+  limits.output_total = static_cast<std::size_t>(
+      std::min<std::uint64_t>(kBacklogs * limits.output, std::numeric_limits<std::size_t>::max()));
   return limits;
 }
 

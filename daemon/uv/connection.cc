@@ -97,7 +97,6 @@ void Connection::take_in(std::span<const std::uint8_t> bytes) {
     ASSERT(taken <= in_.size());
     in_.consume(taken);
   }
-  // A request that the server puts off came in time.
   if (taken > 0) owner_.had_request(*this);
   if (session_->closing) return set_reading(false);
   if (session_->paused) {

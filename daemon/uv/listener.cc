@@ -119,8 +119,11 @@ void Listener::set_limits(const ListenerLimits& limits) {
 
 const char* Listener::limit_reached(const Peer& peer, int fd) const {
   const bool owner = peer.uid == 0 || peer.uid == geteuid();
-  const bool room =
-      owner ? connections_.size() < limits_.connections : by_user_.allows(peer.uid, 1);
+  // Of those that are kept some are for the other one of root and the daemon's user.
+  const std::size_t most = limits_.connections - reserved(limits_.connections) / 4;
+  const bool room = owner ? connections_.size() < limits_.connections &&
+                                by_user_.used_by(peer.uid) < static_cast<std::int64_t>(most)
+                          : by_user_.allows(peer.uid, 1);
   if (!room) return "limits.max_connections";
   return leaves_spare_descriptors(fd, owner) ? nullptr : "RLIMIT_NOFILE";
 }

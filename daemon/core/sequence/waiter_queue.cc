@@ -24,7 +24,8 @@ Status WaiterQueue::may_push(UserId user, std::int64_t places, const std::string
     return {ErrorCode::BUSY,
             std::to_string(accounts.waiting_of(user)) + " requests of this user and " +
                 std::to_string(accounts.waiting()) +
-                " in all wait for IDs already, and one user may not have all of the places"};
+                " in all wait for IDs already, and one user may not have all of the " +
+                std::to_string(accounts.waiting_places()) + " places"};
   }
   return {};
 }

@@ -110,13 +110,13 @@ class SequenceAccounts {
   const std::vector<SequenceId>& issuing() const { return issuing_; }
   void issues_flushed();
 
-  // Whether another request of that user may wait: there is a bound for all sequences together, and
-  // one user gets a share of it.
+  // Whether another request of that user may wait: it gets a share of all sequences' places.
   bool may_wait(UserId user) const { return waiting_.allows(user, 1); }
   // A request of the caller waits, and does not wait any more.
   void waiting_began(SequenceId sequence, const Caller& caller);
   void waiting_ended(SequenceId sequence, const Caller& caller);
   std::int64_t waiting() const { return waiting_.used(); }  // requests, for all sequences
+  std::int64_t waiting_places() const { return waiting_.total(); }
   std::int64_t waiting_of(UserId user) const { return waiting_.used_by(user); }
   std::vector<SequenceId> waited_for_by(SessionId session) const;
 
