@@ -170,7 +170,7 @@ def test_WhatCannotBeReturnedInTimeIsNamedAndTheDaemonGoesOn(make_daemon, mongo)
 @pytest.mark.limit(90)
 def test_BehindTheMarkTheDaemonRefusesUntilTheStoreHasForgotten(make_daemon, mongo):
     mongo.client().drop_database("seqd")
-    stores = {"mongo": {**mongodb(mongo, "slot")["mongo"], "timeout": "500ms"}}
+    stores = {"mongo": {**mongodb(mongo, "slot")["mongo"], "timeout": "2s"}}
     daemon = make_daemon(stores=stores, defaults=LEASES, sequences={"orders": {"reuse": "never", "meaning": "last"}}).start()
     assert take(daemon, 3) == [1, 2, 3]
     instance = instance_of(daemon)
