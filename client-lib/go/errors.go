@@ -36,7 +36,6 @@ const (
 	ErrWrongMode       Code = "WRONG_MODE"       // the sequence does not have this method
 	ErrDocumentRefused Code = "DOCUMENT_REFUSED" // the document cannot be stored
 	ErrOutcomeUnknown  Code = "OUTCOME_UNKNOWN"  // the document may have been inserted; matches nothing else
-	ErrNoBlock         Code = "NO_BLOCK"         // no block of that request is out
 )
 
 // Codes of this package.
@@ -56,7 +55,7 @@ func init() {
 	for _, code := range []Code{ErrBadRequest, ErrNoMethod, ErrTooLarge, ErrNoSequence, ErrDenied, ErrBusy,
 		ErrUnavailable, ErrStopping, ErrExhausted, ErrSeqType, ErrSeqMeaning, ErrSeqRegressed, ErrSeqChanged,
 		ErrStoreRefused, ErrStateIO, ErrStateCorrupt, ErrFenced, ErrConfig, ErrInternal, ErrBadText, ErrWrongMode,
-		ErrDocumentRefused, ErrOutcomeUnknown, ErrNoBlock} {
+		ErrDocumentRefused, ErrOutcomeUnknown} {
 		daemonCodes[string(code)] = true
 	}
 }

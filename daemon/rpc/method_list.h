@@ -40,8 +40,6 @@ void method_decommission(const MethodContext& context, Session& session,
 void method_purge(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_page(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_block(const MethodContext& context, Session& session, const protocol::Message& message);
-void method_end_block(const MethodContext& context, Session& session,
-                      const protocol::Message& message);
 void method_audit(const MethodContext& context, Session& session, const protocol::Message& message);
 
 }  // namespace seqd

@@ -33,7 +33,7 @@ struct MethodLimits {
 
 // What the Server counts, for `status` and the metrics.
 struct ServerCounts {
-  static constexpr std::size_t kMethods = 26;
+  static constexpr std::size_t kMethods = 25;
   std::uint64_t connections = 0;
   // By the places of all_routes(); behind them: methods that there are not.
   std::array<std::uint64_t, kMethods + 1> requests_of{};

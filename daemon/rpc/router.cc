@@ -32,7 +32,6 @@ constexpr std::array kRoutes = {
     Route{"clients", method_clients},
     Route{"config", method_config, Right::administer},
     Route{"rights", method_rights},
-    Route{"end_block", method_end_block},
 };
 
 static_assert(kRoutes.size() == ServerCounts::kMethods);

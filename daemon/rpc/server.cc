@@ -89,11 +89,10 @@ void Server::close(Session& session) {
   forget_waiting(context(), session);
   const SessionId id = session.id;
   const ClientId client = session.client;
-  const Peer peer = session.peer;
   if (sessions_.remove(session)) {
     // A client that is gone may be forgotten: nothing issued to it may be left to record.
     services_.table.flush_issues();
-    services_.table.blocks().client_left(client, peer);
+    services_.table.blocks().end_client(client);
     services_.table.replays().detach(client, services_.clock.monotonic_ms());
   }
   --counts_.connections;

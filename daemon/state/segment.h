@@ -19,11 +19,11 @@
 
 namespace seqd {
 
-// The version of the log that this seqd writes, and the only one that it reads: 1 and 2 were those
+// The version of the log that this seqd writes, and the only one that it reads: 1 to 3 were those
 // of seqd 0.1 and of versions after it, which were never released. A release whose log has an entry
 // or a field that the release before does not know is of a version of its own
 // (daemon/doc/LOG-FORMAT.md has the table).
-constexpr std::uint32_t log_version = 3;
+constexpr std::uint32_t log_version = 4;
 
 struct SegmentHeader {
   std::uint64_t number = 0;  // grows by at least one with every segment; 1 is the first

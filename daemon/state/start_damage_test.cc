@@ -55,7 +55,7 @@ TEST_CASE("AnUnknownVersionIsRefusedAndNotTouched") {
   const std::vector<std::uint8_t> before = bytes;
   process = begin(world);
   CHECK(process->status.code() == ErrorCode::STATE_CORRUPT);
-  CHECK(process->status.text().find("log.0 is of version 4, ") != std::string::npos);
+  CHECK(process->status.text().find("log.0 is of version 5, ") != std::string::npos);
   CHECK(world.disk.content("state", "log.0") == before);
 }
 

@@ -184,7 +184,6 @@ void Process::raise(const Event& event) {
   if (event.kind == EventKind::sequence_moved) stage_.happened(Kind::moved, number());
   if (event.kind == EventKind::gap_superseded) stage_.count(Kind::superseded);
   if (event.kind == EventKind::gap_block_lost) stage_.count(Kind::block_lost);
-  if (event.kind == EventKind::gap_block_untold) stage_.count(Kind::unpaged_gap);
   if (event.kind == EventKind::gap_out_of_bounds) stage_.count(Kind::out_of_bounds);
   if (event.kind == EventKind::gap_period_end) stage_.count(Kind::period_ended);
   if (event.kind == EventKind::store_restored) stage_.happened(Kind::restore_noticed, number());

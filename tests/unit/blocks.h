@@ -49,15 +49,6 @@ struct Blocks : Orders {
     world.turn();
     return *run;
   }
-  // The same without a page.
-  Run out_without_page(std::uint32_t request, std::int64_t count) {
-    const Result<std::uint32_t> slot = blocks().free_slot(client, kUser);
-    REQUIRE(slot.ok());
-    const Result<Run> run = sequence().grant_block(asking(request), *slot, count);
-    REQUIRE(run.ok());
-    world.turn();
-    return *run;
-  }
   // Every available ID is in a block; the first one, which is in slot 0.
   Run all_out() {
     std::optional<Run> first;

@@ -23,7 +23,8 @@ std::vector<std::optional<std::int64_t>> MemoryPages::revoke(std::span<const Blo
   std::vector<std::optional<std::int64_t>> taken;
   for (const BlockPlace& place : places) {
     const auto page = pages.find(place.client);
-    if (!known_ || page == pages.end() || page->second == nullptr) {
+    if (!known_ || page == pages.end() || page->second == nullptr ||
+        place.slot >= page->second->size()) {
       taken.emplace_back();
       continue;
     }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <vector>
 
 #include "daemon/core/log/replay_table.h"
@@ -25,8 +24,7 @@ inline Issued batch(std::uint32_t request, std::int64_t begin, std::int64_t end)
 }
 
 struct Replays {
-  explicit Replays(const ReplayTable::Limits& limits = {})
-      : table(log, limits, [this](ClientId client) { return with_blocks.contains(client); }) {}
+  explicit Replays(const ReplayTable::Limits& limits = {}) : table(log, limits) {}
   // The first identity of a table is client 1.
   ClientId attach(std::uint8_t who) { return table.attach(Token{who}, kUser)->client; }
   std::int64_t id_of(std::uint32_t request, ClientId client = 1) {
@@ -34,7 +32,6 @@ struct Replays {
     return found.size() == 1 && found[0].end == found[0].begin + 1 ? found[0].begin : -1;
   }
   MemoryLog log;
-  std::set<ClientId> with_blocks;
   ReplayTable table;
 };
 

@@ -1,199 +1,199 @@
 "use strict";
-// Ahead: the option `ahead` of a client. IDs come from ranges that were fetched before they are
-// asked for: blocks without a page (PROTOCOL.md, section 10). This side alone counts what is taken
-// of them, and says it once: when a block is used up, when it was kept for long enough, and when the
-// client is closed. The age is for those that are in use, too: nothing tells a client that a drain
-// or an advance has made a gap of its block.
+// Ahead: the option `ahead` of a client. IDs come from ranges that were fetched before they are asked for, by
+// ordinary requests of the method `range`: what is fetched is issued, whether a call gets it or not. A call
+// that finds nothing waits for the range that is being fetched, so that calls get their IDs in order.
 //
-// Bounded: two blocks of each sequence, of at most MOST_SOURCES sequences; others are requested one
-// by one, as are IDs for which no block is there yet, so nobody ever waits for a block.
+// A range of a period could be given to calls after the period's end, so sequences with periods have none: `list`
+// shows the period in the name. A sequence gets periods by a restart of the daemon only, so one look at it is
+// enough for each connection.
+//
+// Bounded: `ahead` IDs of each sequence beyond what calls wait for, of at most MOST_SOURCES sequences; IDs of
+// others are requested one by one.
 const { performance } = require("node:perf_hooks");
-const { ArgumentError, ProtocolError, SeqdError } = require("./errors.js");
-const { toId } = require("./wire/values.js");
+const { ArgumentError, ProtocolError, SeqdError, UnsafeIdError } = require("./errors.js");
+const { toId, toRuns } = require("./wire/values.js");
 
 const MOST_AHEAD = 1_000_000;
-const MOST_SOURCES = 32; // the daemon allows 64 blocks of a client
+const MOST_SOURCES = 1024;
 const LONGEST_NAME = 128; // no sequence has a longer one
-const MOST_REFUSED = 1024; // names; all are forgotten when there are more
-const KEEP_MS = 10_000; // no block for longer (PROTOCOL.md, section 10)
-const FIRST_PAUSE_MS = 10; // after a block that was refused; then doubling
+// So long may a range wait in the daemon, for the reservation of its IDs or a lease. No longer: requests of
+// other programs wait behind it.
+const WAIT_MS = 100;
+const FIRST_PAUSE_MS = 10; // after a range that was refused; then doubling
 const LONGEST_PAUSE_MS = 10_000;
-const LAST_END_MS = 5_000; // for the end of a block whose reply could not be read
 
-const isInteger = (value) => typeof value === "bigint" || Number.isSafeInteger(value);
+/** Runs of numbers where these can hold all IDs, else of BigInt. */
+function readRuns(value, count) {
+  try {
+    return toRuns(value, count, false);
+  } catch (error) {
+    if (error instanceof UnsafeIdError) return error.result;
+    throw error;
+  }
+}
 
-/** What the daemon granted, of at most `asked` IDs. */
-function readBlock(value, asked) {
-  const [first, step, count] = Array.isArray(value) && value.length === 3 ? value : [];
-  if (!isInteger(first) || step !== 1 || !Number.isSafeInteger(count) || count < 1 || count > asked)
-    throw new ProtocolError("the daemon's block is not [first, 1, count]");
-  const isSafe = typeof first === "number" && Number.isSafeInteger(first + count);
-  return { first: isSafe ? first : BigInt(first), count, taken: 0, number: 0, since: 0 };
+/** Whether that row of `list` is of a sequence in use, without periods. */
+function readIsPlain(rows, name) {
+  if (!Array.isArray(rows) || rows.length !== 1) throw new ProtocolError("the daemon's list of one name is not one row");
+  return rows[0]?.name === name;
+}
+
+/** The IDs of one sequence. */
+class Source {
+  #runs = []; // in the order of issue
+  size = 0; // IDs that were fetched and that no call has
+  fetched; // runs that are of a period, perhaps
+  isFetching = false; // until calls may have the range
+  isLooking = false; // whether the sequence has periods
+  plainOn; // the connection on which it had none
+  notBefore = 0;
+  pause = FIRST_PAUSE_MS;
+
+  get isBusy() { return this.size > 0 || this.isFetching || this.isLooking; }
+
+  admit() {
+    for (const run of this.fetched) {
+      this.#runs.push(run);
+      this.size += run.count;
+    }
+    this.fetched = undefined;
+    this.isFetching = false;
+    this.pause = FIRST_PAUSE_MS;
+  }
+
+  /** The next ID, or undefined. */
+  take() {
+    const [run] = this.#runs;
+    if (run === undefined) return undefined;
+    const id = run.first;
+    run.first += run.step;
+    --this.size;
+    if (--run.count === 0) this.#runs.shift();
+    return id;
+  }
+
+  fail(pause) {
+    this.isFetching = false;
+    this.isLooking = false;
+    this.fetched = undefined; // nobody knows whether it is of a period
+    this.notBefore = performance.now() + pause;
+  }
 }
 
 class Ahead {
   #count;
-  #post; // sends a request for which nobody waits
-  #keep;
+  #session;
+  #post; // sends a request for which no call waits
   #sources = new Map(); // by the name of the sequence
-  #refused = new Map(); // names of sequences that get no blocks, and until when they are not asked for again
-  #requests = new Set(); // for blocks, without a reply yet
-  #clock;
-  #isPaused = false; // until the client has another identity
-  #isClosed = false;
+  #keepUntil = 0; // no source is forgotten before
 
-  /** `post(request, timeout)` without a time-out repeats the request until it has a reply. No block
-   * is kept for more than `keep` ms. */
-  constructor(count, post, keep = KEEP_MS) {
+  constructor(count, session, post) {
     if (!Number.isSafeInteger(count) || count < 1 || count > MOST_AHEAD)
       throw new ArgumentError(`the option ahead is a number of IDs, 1 .. ${MOST_AHEAD}`);
     this.#count = count;
+    this.#session = session;
     this.#post = post;
-    this.#keep = keep;
   }
 
-  /** Whether a block is here, so that the connection has to come back. */
-  get holds() {
-    for (const source of this.#sources.values()) if (source.blocks.length > 0) return true;
-    return false;
-  }
-
-  /** An ID that is here, or undefined; and requests a block where another one will be needed. The
-   * first ID of a sequence may be the only one: there is no block for it. */
+  /** An ID that is here, or undefined; and fetches others where few are left. The first ID of a sequence may be
+   * the only one: nothing is fetched for it. */
   take(name, bigint) {
-    if (this.#isPaused) return undefined;
     const source = this.#sources.get(name);
     if (source === undefined) return this.#add(name);
-    source.isUsed = true;
-    this.#endOlder(name, source, this.#keep); // the clock is late in a process that stood still
-    const block = source.blocks[0];
-    let id;
-    if (block !== undefined) {
-      id = typeof block.first === "bigint" ? block.first + BigInt(block.taken) : block.first + block.taken;
-      // Before anything that can throw: an ID is nobody else's from here on.
-      ++block.taken;
-      if (block.taken === block.count) this.#end(name, source.blocks.shift());
-    }
-    if (this.#isNeeded(source)) this.#fetch(name, source);
+    const id = source.take();
+    if (2 * source.size <= this.#count) this.#fetch(name, source);
     return id === undefined ? undefined : toId(id, bigint);
   }
 
-  /** Ends all blocks and takes nothing before resume(): the client is to have another identity, and
-   * a block is known by the present one only. Whether there were any. */
-  pause() {
-    this.#isPaused = true;
-    const { holds } = this;
-    for (const [name, source] of this.#sources) this.#endAll(name, source);
-    return holds;
-  }
+  /** Whether a call that found nothing waits for what is being fetched. */
+  isFetching(name) { return this.#sources.get(name)?.isFetching === true; }
 
-  resume() { this.#isPaused = false; }
-
-  /** Ends all blocks, and takes nothing any more. */
-  close() {
-    this.#isClosed = true;
-    clearInterval(this.#clock);
-    for (const [name, source] of this.#sources) this.#endAll(name, source);
-    this.#sources.clear();
-  }
-
-  /** After close(), when no reply is awaited any more: ends what may still be granted. */
-  giveUp() {
-    for (const { number, params: [name] } of this.#requests) if (number !== undefined) this.#tell(name, number, 0);
-    this.#requests.clear();
-  }
+  /** Fetches only what calls wait for. */
+  close() { this.#count = 0; }
 
   #add(name) {
-    if (this.#isClosed || this.#sources.size >= MOST_SOURCES || name.length > LONGEST_NAME) return;
-    if (performance.now() < this.#refused.get(name)) return;
-    this.#sources.set(name, { blocks: [], isFetching: false, isUsed: true, notBefore: 0, pause: FIRST_PAUSE_MS });
-    if (this.#sources.size > 1) return;
-    clearInterval(this.#clock);
-    this.#clock = setInterval(() => this.#look(), this.#keep / 2);
-    this.#clock.unref();
+    if (this.#sources.size >= MOST_SOURCES) this.#forgetIdle();
+    if (this.#sources.size < MOST_SOURCES && name.length <= LONGEST_NAME) this.#sources.set(name, new Source());
   }
 
-  // What is half as old as a block may be would be too old at the next look. What was not used since
-  // the last one rests.
-  #look() {
-    for (const [name, source] of this.#sources) {
-      this.#endOlder(name, source, this.#keep / 2);
-      if (source.isUsed || source.isFetching) {
-        source.isUsed = false;
-        continue;
-      }
-      this.#endAll(name, source);
-      this.#sources.delete(name);
-    }
-    if (this.#sources.size === 0) clearInterval(this.#clock);
+  // Not for each of many names: that would forget each before its second call.
+  #forgetIdle() {
+    const now = performance.now();
+    if (now < this.#keepUntil) return;
+    this.#keepUntil = now + LONGEST_PAUSE_MS;
+    for (const [name, source] of this.#sources) if (!source.isBusy) this.#sources.delete(name);
   }
 
-  #isNeeded(source) {
-    if (source.isFetching || source.blocks.length > 1) return false;
-    const [block] = source.blocks;
-    if (block !== undefined && block.taken * 2 < block.count) return false;
-    return source.notBefore === 0 || performance.now() >= source.notBefore;
-  }
-
-  // Behind the request of the caller that found nothing here, in the same write.
   #fetch(name, source) {
+    if (source.isFetching || source.isLooking || performance.now() < source.notBefore) return;
+    if (source.plainOn !== this.#session.connections) return this.#look(name, source);
     source.isFetching = true;
-    process.nextTick(() => {
-      if (this.#isPaused) source.isFetching = false;
-      else if (!this.#isClosed) this.#request(name, source);
-    });
+    // When all calls of this turn are there, which the range is for, too.
+    process.nextTick(() => this.#request(name, source));
   }
 
   #request(name, source) {
-    const request = { method: "block", params: [name, null, this.#count], read: (value) => readBlock(value, this.#count) };
-    // It is not granted before.
-    const since = performance.now();
-    this.#requests.add(request);
-    request.resolve = (block) => {
-      this.#requests.delete(request);
+    const wanted = this.#count - source.size + this.#session.held.count(name);
+    if (wanted <= 0) {
       source.isFetching = false;
-      source.notBefore = 0;
-      source.pause = FIRST_PAUSE_MS;
-      block.number = request.number;
-      block.since = since;
-      // Closed meanwhile, or the reply was long in coming.
-      if (!this.#isClosed && performance.now() - since < this.#keep) source.blocks.push(block);
-      else this.#end(name, block);
-    };
-    request.reject = (error) => {
-      this.#requests.delete(request);
-      source.isFetching = false;
-      const isOver = !(error instanceof SeqdError) || !error.temporary;
-      source.notBefore = performance.now() + (isOver ? LONGEST_PAUSE_MS : source.pause);
-      if (isOver && source.blocks.length === 0) this.#refuse(name, source);
-      source.pause = Math.min(2 * source.pause, LONGEST_PAUSE_MS);
-      // It may have been granted; nothing of it was taken.
-      if (request.isRefused !== true && request.number !== undefined && !this.#isClosed)
-        this.#tell(name, request.number, 0, LAST_END_MS);
-    };
-    this.#post(request);
+      return;
+    }
+    const count = Math.min(wanted, this.#session.mostIds);
+    this.#post({
+      method: "range",
+      params: [name, count, { timeout_ms: WAIT_MS }],
+      read: (value) => readRuns(value, count),
+      resolve: (runs) => {
+        source.fetched = runs;
+        this.#admit(name, source);
+      },
+      reject: (error) => this.#failed(name, source, error),
+    });
   }
 
-  #refuse(name, { notBefore }) {
-    this.#sources.delete(name);
-    if (this.#refused.size >= MOST_REFUSED) this.#refused.clear();
-    this.#refused.set(name, notBefore);
+  #look(name, source) {
+    source.isLooking = true;
+    this.#post({
+      method: "list",
+      params: [name],
+      read: (rows) => readIsPlain(rows, name),
+      resolve: (isPlain) => {
+        if (!isPlain) return this.#giveUp(name, source, LONGEST_PAUSE_MS);
+        source.isLooking = false;
+        source.plainOn = this.#session.connections;
+        if (source.fetched !== undefined) this.#admit(name, source);
+      },
+      reject: (error) => this.#failed(name, source, error),
+    });
   }
 
-  #endOlder(name, { blocks }, age) {
-    while (blocks.length > 0 && performance.now() - blocks[0].since >= age) this.#end(name, blocks.shift());
+  // A request that was repeated may have been carried out by a daemon with another configuration.
+  #admit(name, source) {
+    if (source.plainOn !== this.#session.connections) return this.#look(name, source);
+    source.admit();
+    const { held } = this.#session;
+    while (source.size > 0 && held.count(name) > 0) {
+      const call = held.shift(name);
+      try {
+        call.resolve(call.read(source.take()));
+      } catch (error) {
+        call.reject(error);
+      }
+    }
+    // More calls came than the range had IDs.
+    if (held.count(name) > 0) this.#fetch(name, source);
   }
 
-  #endAll(name, source) {
-    for (const block of source.blocks.splice(0)) this.#end(name, block);
+  #failed(name, source, error) {
+    const isOver = !(error instanceof SeqdError) || !error.temporary;
+    this.#giveUp(name, source, isOver ? LONGEST_PAUSE_MS : source.pause);
+    source.pause = Math.min(2 * source.pause, LONGEST_PAUSE_MS);
   }
 
-  #end(name, block) { this.#tell(name, block.number, block.taken); }
-
-  // Whatever the reply is: the block has ended. NO_BLOCK is a repeat, or it came too late.
-  #tell(name, number, taken, timeout) {
-    const done = () => {};
-    this.#post({ method: "end_block", params: [name, number, taken], isEnd: true, read: done, resolve: done, reject: done }, timeout);
+  /** What calls wait for becomes a request for each of them. */
+  #giveUp(name, source, pause) {
+    source.fail(pause);
+    this.#session.release(name);
   }
 }
 

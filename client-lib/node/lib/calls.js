@@ -100,21 +100,21 @@ class Calls {
   #takeId(method, name, options, read) {
     try {
       const settings = options === undefined ? this.#defaults : this.#merge(options);
-      if (method === "next" && this.#core.ahead !== undefined) {
-        const id = this.#takeAhead(this.#name(name), settings);
-        if (id !== undefined) return Promise.resolve(id);
-      }
       const request = { method, params: [this.#name(name)], isFast: true, read: read ?? (settings.bigint ? readBigId : readId) };
+      if (method === "next" && this.#mayTakeAhead(settings)) {
+        const id = this.#core.ahead.take(name, settings.bigint);
+        if (id !== undefined) return Promise.resolve(id);
+        request.isHeld = this.#core.ahead.isFetching(name);
+      }
       return this.#core.submit(request, settings);
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  // undefined: none is here, or the call is refused.
-  #takeAhead(name, { signal, bigint }) {
-    const isOver = signal !== undefined && signal.aborted;
-    return isOver || this.#core.isClosing ? undefined : this.#core.ahead.take(name, bigint);
+  // A call that is refused takes nothing.
+  #mayTakeAhead({ signal }) {
+    return this.#core.ahead !== undefined && !this.#core.isClosing && !(signal !== undefined && signal.aborted);
   }
 
   #range(name, count, options, finish) {

@@ -13,8 +13,7 @@ const DEFAULT_TIMEOUT_MS = 5_000;
 const LONGEST_PATH = 107;
 const LONGEST_NAME = 64;
 const LONGEST_DELAY_MS = 100;
-const LONGEST_IDLE_DELAY_MS = 1_000; // where no call waits; a daemon that started waits 10 s for blocks
-const LAST_POSTS_MS = 1_000; // for the ends of blocks when a client is closed
+const LONGEST_IDLE_DELAY_MS = 1_000; // where no call waits
 const DEFAULT_MAX_PENDING = 100_000;
 const LOOKED_AT_IN_A_MS = 1_000; // waiting requests, for their deadlines
 const LAST_WRITE_MS = 1_000; // for what is still to be written when a client is closed
@@ -51,28 +50,25 @@ class Core {
   #isAckDue = false;
   #signals = new WeakMap(); // the requests of each AbortSignal: one listener for all of them
   #closing; // of close(): its promise and what fulfils it
-  #posted = 0; // requests of the client's own, for which nobody waits
-  #lastPosts; // timer of those when it is closed
+  #posted = 0; // requests of the client's own, for which no call waits
 
   /** The IDs that are fetched ahead, or undefined. */
   ahead;
 
   constructor(options) {
-    const { socket, name, maxPending = DEFAULT_MAX_PENDING, ahead = 0, numbers, helloTimeout = HELLO_MS, keep } = options;
+    const { socket, name, maxPending = DEFAULT_MAX_PENDING, ahead = 0, numbers, helloTimeout = HELLO_MS } = options;
     this.#path = socketPath(socket);
     if (name !== undefined && (typeof name !== "string" || Buffer.byteLength(name) > LONGEST_NAME))
       throw new ArgumentError(`the option name is a text of at most ${LONGEST_NAME} bytes`);
     if (!Number.isSafeInteger(maxPending) || maxPending < 1) throw new ArgumentError("the option maxPending is a positive integer");
     this.#maxPending = maxPending;
-    this.#helloTimeout = helloTimeout; // another one in tests, as numbers and keep
+    this.#helloTimeout = helloTimeout; // another one in tests, as numbers
     this.#session = new Session({ name, numbers });
-    if (ahead !== 0) this.ahead = new Ahead(ahead, (request, timeout) => this.#post(request, timeout), keep);
+    if (ahead !== 0) this.ahead = new Ahead(ahead, this.#session, (request) => this.#post(request));
   }
 
   get pending() { return this.#session.pending - this.#posted; }
   get isClosing() { return this.#closing !== undefined; }
-  // Blocks end where their client does not come back.
-  get #needsConnection() { return this.#session.pending > 0 || (this.ahead !== undefined && this.ahead.holds); }
 
   /** Sends a request; a promise of what `request.read` makes of its result. */
   submit(request, { timeout, signal }) {
@@ -93,12 +89,10 @@ class Core {
     });
   }
 
-  /** Sends a request for which nobody waits: it keeps no process alive, and without a time-out it
-   * is repeated until it has a reply. `request.resolve` and `reject` are called at once, not by a
-   * promise: what they post is sent before a client that is closed leaves. */
-  #post(request, timeout = Infinity) {
-    request.timeout = timeout;
-    request.deadline = performance.now() + timeout;
+  /** Sends a request for which no call waits: it keeps no process alive, and is repeated until it has
+   * a reply. `request.resolve` and `reject` are called at once, not by a promise. */
+  #post(request) {
+    request.deadline = Infinity;
     for (const end of ["resolve", "reject"]) {
       const call = request[end];
       request[end] = (value) => {
@@ -108,10 +102,6 @@ class Core {
     }
     ++this.#posted;
     this.#session.submit(request);
-    if (timeout !== Infinity) {
-      this.#watch(request.deadline);
-      if (this.pending === 0) this.#clock.unref();
-    }
     this.#flushSoon();
   }
 
@@ -247,32 +237,27 @@ class Core {
     this.#retryLater();
   }
 
-  /** The calls that wait end with an error that does not pass by itself. But it may be over before
-   * the blocks are, so what is not said of them yet is kept. */
+  /** The calls that wait end with an error that does not pass by itself. */
   #refuse(error) {
     this.#drop();
-    this.#session.failAll(error, (request) => request.isEnd === true);
+    this.#session.failAll(error);
     this.#settled();
-    this.#retryLater();
   }
 
   #retryLater() {
-    if (!this.#needsConnection || this.#retry !== undefined) return;
+    if (this.#session.pending === 0 || this.#retry !== undefined) return;
     // At once, then after 1 ms doubling to 100 ms, each between half and the whole of it.
     this.#isRetryFar = this.pending === 0;
     const longest = this.#isRetryFar ? LONGEST_IDLE_DELAY_MS : LONGEST_DELAY_MS;
     const delay = this.#attempts === 0 ? 0 : Math.min(2 ** (this.#attempts - 1), longest) * (1 - Math.random() / 2);
     ++this.#attempts;
-    this.#retry = setTimeout(() => this.#needsConnection ? this.#connect() : (this.#retry = undefined), delay);
+    this.#retry = setTimeout(() => this.#session.pending > 0 ? this.#connect() : (this.#retry = undefined), delay);
     this.#retry.unref();
   }
 
   #renew() {
-    // Their ends are requests of the old identity; when they have replies, this is called again.
-    if (this.ahead?.pause()) return;
     this.#leave(() => {});
     this.#session.renew();
-    this.ahead?.resume();
   }
 
   // --- time
@@ -327,10 +312,9 @@ class Core {
       this.#flushSoon();
     }
     if (this.pending > 0) return;
-    if (this.#closing !== undefined && waits) return this.#awaitPosts();
     this.#clock?.unref();
-    if (waits) return;
-    return this.#closing === undefined ? this.#acknowledgeSoon() : this.#end();
+    if (this.#closing !== undefined) return this.#end();
+    if (!waits) this.#acknowledgeSoon();
   }
 
   /** No further calls; fulfilled when all that wait have ended and the socket is closed. */
@@ -347,22 +331,9 @@ class Core {
   /** The same at once: calls that wait are rejected. */
   destroy() {
     const closed = this.close();
-    this.#giveUp();
-    return closed;
-  }
-
-  #giveUp() {
-    const error = new ClosedError("the client was closed");
-    this.ahead?.giveUp();
-    this.#session.failAll(error, (request) => request.isEnd === true);
-    if (this.#isOpen) this.#flush(); // the ends of blocks
-    this.#session.failAll(error);
+    this.#session.failAll(new ClosedError("the client was closed"));
     this.#settled();
-  }
-
-  // The process stays until the daemon has them, but not for long where there is none.
-  #awaitPosts() {
-    this.#lastPosts ??= setTimeout(() => this.#giveUp(), LAST_POSTS_MS);
+    return closed;
   }
 
   #end() {
@@ -370,7 +341,6 @@ class Core {
     this.#closing.hasEnded = true;
     clearTimeout(this.#clock);
     clearTimeout(this.#retry);
-    clearTimeout(this.#lastPosts);
     this.#socket?.ref();
     this.#leave(this.#closing.resolve);
   }

@@ -90,10 +90,9 @@ export interface ClientOptions {
   timeout?: number;
   /** The default of CallOptions.bigint. */
   bigint?: boolean;
-  /** IDs of each sequence that are fetched before they are asked for, 1 .. 1,000,000: next() then takes them without a request. The
-   * sequence needs `blocks = true` in the daemon's configuration; others, and those with periods, are requested one by one. IDs that
-   * are left are returned by close() and within 10 s, in use or not; of a process that ends without close() or destroy(), or which cannot
-   * reach the daemon within a second, they become a gap. Default 0: off. */
+  /** IDs of each sequence that are fetched before they are asked for, 1 .. 1,000,000: next() then takes them without a request,
+   * unless the sequence has periods. At the end of the program, by close(), exit or kill, those that it had not used are lost, at
+   * most so many of each sequence; they count as issued to it. Default 0: off. */
   ahead?: number;
   /** Calls that may wait at a time, above which a call is a FullError. Default 100,000. */
   maxPending?: number;

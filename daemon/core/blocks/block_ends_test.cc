@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 
 #include "tests/unit/blocks.h"
 #include "tests/unit/daily.h"
@@ -172,103 +171,11 @@ TEST_CASE("BlocksEndIfTheCounterHasNoMoreForWaitingRequests") {
   CHECK(f.sent().front().runs.front().first == block.first + 3);
 }
 
-// What cannot be taken from blocks is not looked for there: their number is that of other users.
-TEST_CASE("RequestsThatAreRefusedDoNotVisitBlocksWithoutAPage") {
-  Blocks f([](SequenceSettings& settings) { settings.max_value = 100; });
-  std::uint32_t request = 0;
-  while (f.sequence().available() > 0) {
-    f.out_without_page(++request, (f.sequence().available() + 1) / 2);
-    f.world.settle();
-  }
-  REQUIRE(f.blocks().size() > 3);
-  static_cast<void>(f.world.next("orders"));
-  f.world.settle();
-  const std::int64_t visits = f.blocks().visits();
-  for (int times = 0; times < 10; ++times) {
-    CHECK_FALSE(f.world.next("orders"));
-    CHECK(f.world.status.code() == ErrorCode::EXHAUSTED);
-  }
-  CHECK(f.blocks().visits() == visits);
-  CHECK(f.sequence().out() == 99);
-}
-
-// Many clients that are killed together are due together.
-TEST_CASE("BlocksThatEndTogetherVisitNoOthersAndAreOneGapWhereTheyAreAdjacent") {
-  Blocks f;
-  const Peer peer{Blocks::kUser, 7, {}};
-  const ClientId first = f.client;
-  const Run low = f.out_without_page(1, 5);
-  f.out_without_page(2, 5);
-  const Run kept = f.out(3, 0, 5);
-  f.take(kept, 0, 3, 2);
-  f.client = f.attach(2);
-  const Run high = f.out_without_page(1, 5);
-  f.client = f.attach(3);
-  f.out_without_page(1, 5);
-  f.client = f.attach(4);
-  f.out_without_page(1, 5);
-  REQUIRE(high.first == kept.first + 5);
-  const std::int64_t visits = f.blocks().visits();
-  const std::int64_t gaps = f.sequence().totals().gaps;
-  for (ClientId client = first; client <= first + 2; ++client) f.blocks().client_left(client, peer);
-  f.world.time.advance(BlockTable::kReturnMs);
-  CHECK(f.blocks().visits() == visits);
-  f.world.turn();
-  CHECK(f.sequence().out() == 5);
-  CHECK(f.sequence().totals().gaps == gaps + 20);
-  CHECK(f.world.events.count(EventKind::gap_block_untold) == 2);
-  CHECK(f.sequence().next_id() == kept.first + 2);
-  for (const Run& run : {Run{low.first, 10, 1}, Run{high.first, 10, 1}}) {
-    for (std::int64_t id = run.first; id < run.first + run.count; ++id) f.use(id);
-  }
-  f.use_the_rest();
-}
-
-TEST_CASE("AdjacentBlocksOfTwoLeasesAreTwoGaps") {
-  Blocks f;
-  for (std::uint32_t request = 1; request <= 12; ++request) {
-    f.out_without_page(request, 30);
-    f.world.settle();
-  }
-  std::set<Token> leases;
-  for (const Block* block : f.blocks().of(f.sequence().id())) leases.insert(block->lease);
-  REQUIRE(leases.size() > 1);
-  const std::int64_t out = f.sequence().out();
-  f.blocks().client_left(f.client, {Blocks::kUser, 7, {}});
-  f.world.time.advance(BlockTable::kReturnMs);
-  f.world.turn();
-  CHECK(f.sequence().totals().gaps == out);
-  CHECK(f.world.events.count(EventKind::gap_block_untold) ==
-        static_cast<std::int64_t>(leases.size()));
-}
-
-TEST_CASE("BlocksOfSeveralSequencesThatEndTogetherAreGapsOfEach") {
-  Blocks f;
-  f.world.settings.add("other") = f.world.settings.by_name.at("orders");
-  f.world.settings.by_name.at("other").binding.key = "other";
-  static_cast<void>(f.world.next("other"));
-  f.world.settle();
-  for (std::uint32_t request = 1; request <= 6; ++request) {
-    Sequence& sequence = f.world.sequence(request % 2 == 0 ? "other" : "orders");
-    const std::uint32_t slot = *f.blocks().free_slot(f.client, Blocks::kUser);
-    REQUIRE(sequence.grant_block(f.asking(request), slot, 5).ok());
-    f.world.turn();
-  }
-  f.blocks().client_left(f.client, {Blocks::kUser, 7, {}});
-  f.world.time.advance(BlockTable::kReturnMs);
-  f.world.turn();
-  CHECK(f.world.events.count(EventKind::gap_block_untold) == 2);
-  CHECK(f.sequence().totals().gaps == 15);
-  CHECK(f.world.sequence("other").totals().gaps == 15);
-}
-
 TEST_CASE("TheEndOfABlockVisitsNoOtherBlocks") {
   Blocks f;
-  f.out(1, 0, 5);
-  for (std::uint32_t request = 2; request < 12; ++request) f.out_without_page(request, 2);
+  for (std::uint32_t slot = 0; slot < 10; ++slot) f.out(slot + 1, slot, 2);
   const std::int64_t visits = f.blocks().visits();
   f.blocks().end_slot(f.client, 0);
-  f.blocks().end_told({f.client, Block::kPageSlots}, 1);
   CHECK(f.blocks().visits() == visits);
   CHECK(f.blocks().size() == 9);
   f.world.turn();

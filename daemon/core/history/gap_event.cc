@@ -24,8 +24,6 @@ EventKind gap_event_kind(GapCause cause) {
       return EventKind::gap_restored;
     case GapCause::block_lost:
       return EventKind::gap_block_lost;
-    case GapCause::block_untold:
-      return EventKind::gap_block_untold;
     case GapCause::unrecorded:
       break;
   }

@@ -9,8 +9,7 @@
 namespace seqd {
 
 // [begin, end), of which every ID may be issued, was taken from the front of the first available
-// range, and is in that slot of the client's page; behind the slots of a page it is in none, and
-// its client says how many IDs of it are taken.
+// range, and is in that slot of the client's page.
 struct BlockGranted {
   SequenceId sequence = 0;
   ClientId client = 0;

@@ -76,10 +76,9 @@ enum class GapCause : std::uint8_t {
   superseded,     // below the floor to which an operator advanced the counter for every host
   restored,       // available when the database was put back from an older copy
   block_lost,     // of a block whose page is gone; how far it was taken is not known
-  block_untold,   // of a block without a page; its client did not say how far it was taken
 };
 
-constexpr GapCause kLastGapCause = GapCause::block_untold;
+constexpr GapCause kLastGapCause = GapCause::block_lost;
 
 // The name of a cause in journal fields and answers, "power_loss".
 std::string_view gap_cause_name(GapCause cause);

@@ -26,8 +26,6 @@ std::string_view gap_cause_name(GapCause cause) {
       return "restored";
     case GapCause::block_lost:
       return "block_lost";
-    case GapCause::block_untold:
-      return "block_untold";
   }
   return "unknown";
 }

@@ -1,7 +1,6 @@
 #include "daemon/core/log/replay_table.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -31,10 +30,9 @@ auto of_most(ByUser& by_user, const FairShare& share) {
 
 }  // namespace
 
-ReplayTable::ReplayTable(RemainderLog& log, const Limits& limits, HasBlocks has_blocks)
+ReplayTable::ReplayTable(RemainderLog& log, const Limits& limits)
     : log_(log),
       limits_(limits),
-      has_blocks_(std::move(has_blocks)),
       of_clients_(static_cast<std::int64_t>(limits.clients), kClientsFactor),
       issues_(static_cast<std::int64_t>(limits.issues), kIssuesFactor),
       window_(window_of(limits)) {}
@@ -69,20 +67,18 @@ void ReplayTable::move_to(Client& client, UserId user) {
 }
 
 void ReplayTable::leave(ClientId id, Client& client, std::int64_t now_ms) {
+  std::list<ClientId>& gone = gone_[client.user];
   client.connected = false;
-  client.with_blocks = has_blocks_ && has_blocks_(id);
-  std::list<ClientId>& gone = list_of(client)[client.user];
   client.gone_since_ms = now_ms;
   client.gone = gone.insert(gone.end(), id);
 }
 
 void ReplayTable::come_back(Client& client) {
   if (client.connected) return;
-  Gone& lists = list_of(client);
-  const auto gone = lists.find(client.user);
-  ASSERT(gone != lists.end() && !gone->second.empty());
+  const auto gone = gone_.find(client.user);
+  ASSERT(gone != gone_.end() && !gone->second.empty());
   gone->second.erase(client.gone);
-  if (gone->second.empty()) lists.erase(gone);
+  if (gone->second.empty()) gone_.erase(gone);
   client.connected = true;
 }
 
@@ -96,18 +92,11 @@ void ReplayTable::restore(const StateImage& image, std::int64_t now_ms) {
     for (const Issued& issue : from.retained) record(issue);
   }
   // The limits were higher when these were accepted: those of the user that holds most are removed
-  // first. A snapshot has to fit the log, so those with blocks go, too, but last.
-  while (issues_.used() > issues_.total() && forget_of_most(issues_)) {
-  }
-  while (of_clients_.used() > of_clients_.total() && forget_of_most(of_clients_)) {
-  }
-}
-
-bool ReplayTable::forget_of_most(const FairShare& share) {
-  Gone& from = gone_.empty() ? gone_with_blocks_ : gone_;
-  if (from.empty()) return false;
-  forget(of_most(from, share)->second.front());
-  return true;
+  // first.
+  while (issues_.used() > issues_.total() && !gone_.empty())
+    forget(of_most(gone_, issues_)->second.front());
+  while (of_clients_.used() > of_clients_.total() && !gone_.empty())
+    forget(of_most(gone_, of_clients_)->second.front());
 }
 
 void ReplayTable::snapshot(const std::function<void(const LogEntry&)>& entry) const {
@@ -137,8 +126,7 @@ Result<ReplayTable::Attached> ReplayTable::attach(const Token& identity, UserId 
   if (!make_room(of_clients_, user, 1)) {
     return Status(ErrorCode::BUSY, "this user has " + std::to_string(of_clients_.used_by(user)) +
                                        " of " + std::to_string(of_clients_.used()) +
-                                       " clients with an identity that are connected or have "
-                                       "blocks; " +
+                                       " connected clients with an identity; " +
                                        std::to_string(limits_.clients) +
                                        " are allowed, and one user may not have all of them "
                                        "(limits.max_retry_clients)");
@@ -157,16 +145,6 @@ void ReplayTable::detach(ClientId id, std::int64_t now_ms) {
 }
 
 void ReplayTable::expire(std::int64_t now_ms) {
-  std::vector<ClientId> without_blocks;
-  for (const auto& [user, gone] : gone_with_blocks_) {
-    std::copy_if(gone.begin(), gone.end(), std::back_inserter(without_blocks),
-                 [this](ClientId id) { return !has_blocks_(id); });
-  }
-  for (const ClientId id : without_blocks) {
-    Client& client = clients_.at(id);
-    come_back(client);
-    leave(id, client, now_ms);
-  }
   std::vector<ClientId> expired;
   for (const auto& [user, gone] : gone_) {
     for (const ClientId id : gone) {
@@ -211,7 +189,7 @@ void ReplayTable::forget(ClientId id) {
 
 ReplayTable::Seen ReplayTable::check(ClientId id, std::uint32_t request) {
   const Client& client = clients_.at(id);
-  if (is_acknowledged(id, request)) return Seen::acknowledged;
+  if (request < client.floor) return Seen::acknowledged;
   // A repeat has its IDs, also where the window was larger when they were issued.
   const bool fresh = request > client.issues.newest() || client.issues.find(request).empty();
   if (!fresh) return Seen::repeat;

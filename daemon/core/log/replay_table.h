@@ -5,8 +5,8 @@
 // Bounded: so many clients and so many entries in all, of which one user gets a share (FairShare);
 // and so many request numbers and entries of one client (window()). Requests that wait are counted
 // as the entry that they will be. Clients that are not connected are forgotten first, the longest
-// gone first: those of the user that needs the room, then those of users that hold more. Those with
-// blocks are not forgotten before their blocks have ended, which is soon. Loop thread.
+// gone first: those of the user that needs the room, then those of users that hold more. Loop
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,7 @@ class ReplayTable {
     bool known = false;  // the identity was remembered
   };
 
-  // Whether the client has blocks out, which it could not end under another number.
-  using HasBlocks = std::function<bool(ClientId)>;
-
-  ReplayTable(RemainderLog& log, const Limits& limits, HasBlocks has_blocks = {});
+  ReplayTable(RemainderLog& log, const Limits& limits);
 
   void restore(const StateImage& image, std::int64_t now_ms);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
@@ -59,12 +56,9 @@ class ReplayTable {
   const Token& identity(ClientId client) const { return clients_.at(client).identity; }
   // Its connection has ended.
   void detach(ClientId client, std::int64_t now_ms);
-  // Forgets clients that have been gone, or without blocks, for too long.
+  // Forgets clients that have been gone for too long.
   void expire(std::int64_t now_ms);
 
-  bool is_acknowledged(ClientId client, std::uint32_t request) const {
-    return request < clients_.at(client).floor;
-  }
   // Whether `request` may be served, of a connected client. May forget clients that are gone.
   Seen check(ClientId client, std::uint32_t request);
   // Whether an issue of so many entries may be kept for the client. May forget clients that are
@@ -98,33 +92,27 @@ class ReplayTable {
     RetainedIssues issues;
     std::int64_t entries = 0;  // of the issues, and set aside
     bool connected = false;
-    bool with_blocks = false;  // when its connection ended
     std::int64_t gone_since_ms = 0;
-    std::list<ClientId>::iterator gone;  // in its list, when not connected
+    std::list<ClientId>::iterator gone;  // in gone_, when not connected
   };
-  // By user: clients without a connection, the earliest disconnected first.
-  using Gone = std::map<UserId, std::list<ClientId>>;
 
   Client& add(ClientId id, const Token& identity, UserId user);
   void move_to(Client& client, UserId user);
   void leave(ClientId id, Client& client, std::int64_t now_ms);
   void come_back(Client& client);
-  Gone& list_of(const Client& client) { return client.with_blocks ? gone_with_blocks_ : gone_; }
-  bool forget_of_most(const FairShare& share);
   bool make_room(const FairShare& share, UserId user, std::int64_t more);
   void forget(ClientId id);
   void dropped(const Issued& issue, Client& client);
 
   RemainderLog& log_;
   Limits limits_;
-  const HasBlocks has_blocks_;
   FairShare of_clients_;
   FairShare issues_;  // kept and set aside
   std::uint32_t window_;
   std::map<Token, ClientId> by_identity_;
   std::map<ClientId, Client> clients_;
-  Gone gone_;                                         // that may be forgotten
-  Gone gone_with_blocks_;                             // at most as many as there are blocks
+  // By user: clients without a connection, the earliest disconnected first.
+  std::map<UserId, std::list<ClientId>> gone_;
   std::unordered_map<SequenceId, std::size_t> kept_;  // entries of a sequence; none is 0
   ClientId next_ = 1;
 };

@@ -39,52 +39,6 @@ TEST_CASE("ClientsThatAreGoneMakeRoomForTheIssuesOfThoseThatAreThere", "[replay_
   REQUIRE_FALSE(replays.table.attach(Token{2}, kUser)->known);
 }
 
-// Under another number it could not end them, and they would be a gap.
-TEST_CASE("AClientWithBlocksIsNotForgottenBeforeTheyHaveEnded", "[replay_table]") {
-  Replays replays({.clients = 4, .unacknowledged = 100, .remember_ms = 1'000, .issues = 8});
-  for (std::uint8_t who = 1; who <= 3; ++who) replays.attach(who);
-  replays.table.record(single(1, 10));
-  replays.with_blocks = {1};
-  replays.table.detach(1, 0);
-  replays.table.detach(2, 10);
-  replays.table.expire(5'000);
-  REQUIRE(replays.table.size() == 2);
-  REQUIRE(replays.attach(4) == 4);
-  // Nothing else can make room.
-  REQUIRE(replays.table.attach(Token{5}, kUser).status().code() == ErrorCode::BUSY);
-  REQUIRE(replays.table.attach(Token{1}, kUser)->known);
-  REQUIRE(replays.id_of(1) == 10);
-  replays.table.detach(1, 6'000);
-  replays.with_blocks.clear();
-  replays.table.expire(16'000);
-  REQUIRE(replays.table.size() == 3);  // it is remembered from then on
-  replays.table.detach(3, 16'500);
-  SECTION("its time is over") {
-    replays.table.expire(17'000);
-    REQUIRE(replays.table.size() == 2);
-    REQUIRE_FALSE(replays.table.attach(Token{1}, kUser)->known);
-  }
-  SECTION("others need its room, and it is the longest gone") {
-    REQUIRE(replays.attach(5) == 5);
-    REQUIRE(replays.table.attach(Token{3}, kUser)->known);
-    REQUIRE_FALSE(replays.table.attach(Token{1}, kUser).ok());
-  }
-}
-
-TEST_CASE("AStartForgetsClientsWithBlocksLast", "[replay_table]") {
-  StateImage image;
-  for (ClientId client = 1; client <= 4; ++client)
-    REQUIRE(image.apply(DefineClient{client, Token{static_cast<std::uint8_t>(client)}}).ok());
-  const bool few = GENERATE(false, true);
-  Replays replays({.clients = few ? 1U : 2U, .unacknowledged = 100, .remember_ms = 1'000});
-  replays.log.image = image;
-  replays.with_blocks = {1, 3};
-  replays.table.restore(image, 0);
-  REQUIRE(replays.table.size() == (few ? 1 : 2));
-  REQUIRE(replays.table.attach(Token{3}, kUser)->known);
-  if (!few) REQUIRE(replays.table.attach(Token{1}, kUser)->known);
-}
-
 TEST_CASE("ConnectedClientIsNeverForgotten", "[replay_table]") {
   Replays replays({.clients = 3, .unacknowledged = 100, .remember_ms = 1'000});
   replays.attach(1);

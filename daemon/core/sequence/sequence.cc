@@ -71,7 +71,7 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   const Status& failing = replenisher_.failing();
   const auto in_vain = [&] { return available() - waiters_.demand() < count; };
   if (!failing.ok() && !replenisher_.idle() && in_vain()) {
-    end_blocks_in_pages();  // they may have enough
+    end_blocks();  // they may have enough
     if (in_vain()) {
       waiters_.failed(count);
       touch();
@@ -333,7 +333,7 @@ void Sequence::written_off(std::int64_t begin, std::int64_t end, GapCause cause)
 
 void Sequence::refuse(const Status& why) {
   ASSERT(!why.ok());
-  end_blocks_in_pages();
+  end_blocks();
   gate_.stop(why);
   waiters_.fail(why);
   touch();

@@ -68,7 +68,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   bool issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs);
   // A block of up to `count` IDs. Never waits: UNAVAILABLE, and a lease is wanted.
   Result<Run> grant_block(const Caller& caller, std::uint32_t slot, std::int64_t count);
-  void blocks_over(std::span<const Block> ended, std::optional<std::int64_t> taken);  // see Over
+  void block_over(const Block& block, std::optional<std::int64_t> taken);  // see BlockTable::Over
   // Queues the request. It is answered once, unless it is cancelled or an error is returned.
   // `timeout_ms` < 0: the time-out of the sequence.
   Status wait(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
@@ -120,7 +120,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   Result<std::optional<IssueAs>> admit(const Waiter& waiter);
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
-  void end_blocks(), end_blocks_in_pages(), end_blocks_for_waiters(), end_blocks_above_bound();
+  void end_blocks(), end_blocks_for_waiters(), end_blocks_above_bound();
   void keep_key(const std::string& key, const std::string& binding);  // see DefineSequence
   void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap
 
@@ -130,8 +130,8 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::int64_t leased_ = 0, returned_ = 0, gaps_ = 0, unknown_ = 0;  // see SequenceTotals
   std::int64_t floor_ = 0, raised_to_ = 0;  // AdvanceRequest::withdraw; that of an older copy
   std::int64_t advances_ = 0;               // under way
-  SequenceGate gate_;  // of it the end, and from here on, is what a request and its turn look at
-  std::int64_t out_ = 0, out_in_pages_ = 0;  // IDs in blocks; of them in blocks with a page
+  SequenceGate gate_;     // of it the end, and from here on, is what a request and its turn look at
+  std::int64_t out_ = 0;  // IDs in blocks
   Status log_failure_;
   const SequenceContext& context_;
   std::shared_ptr<const SequenceSettings> settings_;

@@ -52,74 +52,54 @@ Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std:
                     caller.user,
                     caller.session};
   out_ += range.size();
-  if (block.has_page()) out_in_pages_ += range.size();
   context_.core.log.append(block.granted);
   context_.table.blocks().add(block);
   context_.table.accounts().update(*this);  // a turn has many of these
   return Run{range.begin(), range.size(), 1};
 }
 
-void Sequence::blocks_over(std::span<const Block> ended, std::optional<std::int64_t> taken) {
-  ASSERT(!ended.empty() && (ended.size() == 1 || !taken));
+void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken) {
+  const BlockGranted& granted = block.granted;
+  ASSERT(granted.sequence == id() && out_ >= block.size());
   flush_issues();
-  std::int64_t size = 0;
-  for (const Block& block : ended) {
-    const BlockGranted& granted = block.granted;
-    ASSERT(granted.sequence == id() && out_ >= block.size());
-    const std::int64_t taken_end = granted.begin + taken.value_or(0);
-    size += block.size();
-    out_ -= block.size();
-    if (block.has_page()) out_in_pages_ -= block.size();
-    context_.core.log.append(
-        BlockEnded{id(), granted.client, granted.slot, granted.begin, taken_end});
-    if (taken_end > granted.begin) {
-      issuer_.note_taken(granted.begin, taken_end, block.session);
-      context_.core.replies.taken(block.session, taken_end - granted.begin);
-    }
-    if (taken_end < granted.end)
-      issuer_.held().put_back(IdRange(taken_end, granted.end), block.lease);
+  const std::int64_t taken_end = granted.begin + taken.value_or(0);
+  out_ -= block.size();
+  context_.core.log.append(
+      BlockEnded{id(), granted.client, granted.slot, granted.begin, taken_end});
+  if (taken_end > granted.begin) {
+    issuer_.note_taken(granted.begin, taken_end, block.session);
+    context_.core.replies.taken(block.session, taken_end - granted.begin);
   }
+  if (taken_end < granted.end)
+    issuer_.held().put_back(IdRange(taken_end, granted.end), block.lease);
   if (!taken) {
-    const Block& last = ended.front();
-    leave({issuer_.held().take(size), last.lease, last.granted.end, last.granted.end},
-          last.has_page() ? GapCause::block_lost : GapCause::block_untold,
-          last.has_page() ? "it was in a block whose page is missing or damaged"
-                          : "it was in blocks without a page, and nobody said how many IDs of "
-                            "them are taken");
+    leave({issuer_.held().take(block.size()), block.lease, granted.end, granted.end},
+          GapCause::block_lost, "it was in a block whose page is missing or damaged");
   }
   withdraw_available();
   touch();
 }
 
 // Who waits comes first. Where blocks hold as much of the budget that no lease could be large
-// enough, a client that does nothing with its block would stop all others. Of a block without a
-// page nothing comes back, so it ends only for this.
+// enough, a client that does nothing with its block would stop all others.
 void Sequence::end_blocks_for_waiters() {
   if (out_ == 0 || waiters_.empty() || !gate_.open()) return;
-  const auto lacks_room = [this] {
-    const std::int64_t missing = waiters_.front().count - available();
-    return missing > 0 && missing > settings_->max_available - available() - out_;
-  };
-  if (lacks_room()) end_blocks_in_pages();
-  if (lacks_room()) return end_blocks();
+  const std::int64_t missing = waiters_.front().count - available();
+  const std::int64_t room = settings_->max_available - available() - out_;
+  if (missing > 0 && missing > room) return end_blocks();
   // What waits is reserved at once: with the blocks that would be more than a power loss may cost.
   const std::int64_t reserved = std::min(waiters_.demand(), available());
-  if (reserved > settings_->max_unsynced - out_) end_blocks_in_pages();
+  if (reserved > settings_->max_unsynced - out_) end_blocks();
 }
 
 void Sequence::cannot_lease(const Status& why) {
-  if (!waiters_.empty()) end_blocks_in_pages();  // they may have enough
+  if (!waiters_.empty()) end_blocks();  // they may have enough
   waiters_.fail_unserved(why, available());
 }
 
 // Also where the settings are those of now, and the blocks of an earlier process.
 void Sequence::end_blocks_above_bound() {
-  if (!settings_->blocks || out_ > most_out(*settings_)) end_blocks_in_pages();
-}
-
-// Requests that are refused call this, too, and blocks without a page stay out.
-void Sequence::end_blocks_in_pages() {
-  if (out_in_pages_ > 0) context_.table.blocks().end_pages(id());
+  if (!settings_->blocks || out_ > most_out(*settings_)) end_blocks();
 }
 
 void Sequence::end_blocks() {

@@ -90,9 +90,6 @@ void Sequence::restore(const SequenceImage& image) {
   exhaustion_.restore(high_water_, *settings_);
   issuer_.restore(image);
   out_ = StateImage::out(image);
-  for (const auto& [key, block] : image.blocks) {
-    if (key.second < Block::kPageSlots) out_in_pages_ += block.granted.end - block.granted.begin;
-  }
   replenisher_.restore(image.intent);
   if (image.returning) drain_.restore(*image.returning);
   end_blocks_above_bound();

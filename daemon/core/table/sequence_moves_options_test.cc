@@ -91,7 +91,8 @@ TEST_CASE("NothingMovesWhileABlockIsOut", "[moves]") {
   Mover mover({"orders"}, [](SequenceSettings& settings) { settings.blocks = true; });
   mover.world().log.any_order = true;
   const ClientId client = mover.world().table->replays().attach(Token{7}, 0)->client;
-  REQUIRE(mover.orders().grant_block({1, 7, client}, Block::kPageSlots, 1).ok());
+  REQUIRE(mover.world().table->blocks().may_grant(client, 0).ok());
+  REQUIRE(mover.orders().grant_block({1, 7, client}, 0, 1).ok());
   mover.settle();
   mover.world().store.leases.resize(1'000, {ScriptedStore::LeaseScript::Kind::refuse});
   while (mover.orders().available() > 0) REQUIRE(mover.take() > 0);

@@ -1,7 +1,6 @@
 #include "daemon/core/table/sequence_table.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "daemon/base/assertion.h"
@@ -28,13 +27,12 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
       settings_(settings),
       stores_(std::move(stores)),
       limits_(limits),
-      replays_(context.log, limits.replays,
-               [this](ClientId client) { return blocks_.has_blocks(client); }),
+      replays_(context.log, limits.replays),
       accounts_(replays_, limits.state_bytes, limits.waiting),
       blocks_(
           context_,
-          [this](std::span<const Block> ended, std::optional<std::int64_t> taken) {
-            at(ended.front().granted.sequence).blocks_over(ended, taken);
+          [this](const Block& block, std::optional<std::int64_t> taken) {
+            at(block.granted.sequence).block_over(block, taken);
           },
           pages, limits.blocks) {}
 
@@ -328,7 +326,7 @@ void SequenceTable::refuse_requests(const Status& why) {
 void SequenceTable::begin_stop(const Status& why) {
   ASSERT(!why.ok());
   ending_ = why;
-  blocks_.end_all_pages();
+  blocks_.end_all();
   for (const auto& [id, scope] : scopes_) scope->stop();
   for (const auto& [name, id] : by_name_) at(id).begin_stop(why);
 }

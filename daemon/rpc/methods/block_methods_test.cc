@@ -335,7 +335,7 @@ TEST_CASE("WhatAClientTookCountsWhenItsBlockEnds", "[blocks]") {
   // Those of an earlier process are of the connection that has them now.
   f.restart();
   f.line = &f.hello(1);
-  f.table().end_all_pages();
+  f.table().end_all();
   CHECK(ids() == 10);
 }
 

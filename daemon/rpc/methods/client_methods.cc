@@ -97,12 +97,6 @@ bool is_same_process(const Peer& one, const Peer& other) {
   return one.pid != 0 && one.pid == other.pid && one.uid == other.uid;
 }
 
-// Of a connection that has ended: where a process is not known (another PID namespace), it may be
-// the same one.
-bool is_other_process(const Peer& one, const Peer& other) {
-  return one.uid != other.uid || (one.pid != 0 && other.pid != 0 && one.pid != other.pid);
-}
-
 // The newer connection is the client's, with its blocks; what the older one waits for will be asked
 // for again.
 void bind_client(const MethodContext& context, Session& session, ClientId client) {
@@ -115,8 +109,6 @@ void bind_client(const MethodContext& context, Session& session, ClientId client
     older->waiting = 0;
     older->closing = true;
     older->transport.attend();
-  } else if (const Peer* const left = blocks.left_by(client)) {
-    if (is_other_process(*left, session.peer)) blocks.end_client(client);
   }
   // After a start nobody knows which process had them, and may still be attached to the page.
   const auto is_anothers = [&](const Block& block) { return block.user != session.peer.uid; };

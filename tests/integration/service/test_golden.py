@@ -138,7 +138,7 @@ def crc32c(data: bytes) -> int:
     return value ^ 0xFFFFFFFF
 
 
-@pytest.mark.parametrize("version,extra", [(0, 0), (1, 0), (2, 0), (4, 0), (0xFFFFFFFF, 0), (3, 1)])
+@pytest.mark.parametrize("version,extra", [(0, 0), (1, 0), (3, 0), (5, 0), (0xFFFFFFFF, 0), (4, 1)])
 def test_AStateOfAnUnknownVersionIsRefusedWithWhatToDoAndKept(make_daemon, version, extra):
     """Never reset to empty: somebody has started another seqd on the state."""
     daemon = daemon_of(make_daemon, VERSIONS[-1], "clean")
@@ -156,7 +156,7 @@ def test_AStateOfAnUnknownVersionIsRefusedWithWhatToDoAndKept(make_daemon, versi
         with pytest.raises(harness.Died) as died:
             daemon.start()
         assert died.value.code == EXIT_CORRUPT
-        assert f"is of version {version}, and this seqd reads version 3. Install the seqd that wrote it. " in died.value.stderr
+        assert f"is of version {version}, and this seqd reads version 4. Install the seqd that wrote it. " in died.value.stderr
         assert "Nothing was changed; do not delete the state directory" in died.value.stderr
     assert [path.read_bytes() for path in files] == before
 

@@ -5,7 +5,7 @@
 
 namespace seqd::sim {
 Client::Client(Stage& stage, Site& site, std::int64_t number, bool identified)
-    : stage_(stage), site_(site), number_(number), blocks_(stage, site), unpaged_(stage, site) {
+    : stage_(stage), site_(site), number_(number), blocks_(stage, site) {
   if (identified) new_identity();
 }
 
@@ -21,8 +21,7 @@ void Client::act() {
     return;
   }
   // Whether its daemon is there or not.
-  if (stage_.profile.blocks && identity_ && stage_.random.below(2) == 0)
-    stage_.random.below(2) == 0 ? blocks_.take() : unpaged_.take();
+  if (stage_.profile.blocks && identity_ && stage_.random.below(2) == 0) blocks_.take();
   if (!connection_) {
     connect();
   } else if (greeted_) {
@@ -55,7 +54,6 @@ void Client::do_something() {
   if (what < 10) return ask_for_what_is_forbidden();
   if (what < 80 && identity_) acknowledge();
   if (what >= 320 && what < 340 && identity_) return repeat_answered();
-  if (what >= 370 && identity_ && stage_.profile.blocks) return end_block();
   if (what >= 340 && identity_ && stage_.profile.blocks) return ask_block();
   if (what < 60) {
     static constexpr const char* methods[] = {"ping", "list", "status"};
@@ -239,7 +237,6 @@ void Client::new_identity() {
   next_ = 1;
   promised_.clear();
   blocks_.clear();
-  unpaged_.clear();
   memory_losses_ = -1;
 }
 

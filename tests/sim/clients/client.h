@@ -15,7 +15,6 @@
 #include "tests/sim/clients/answer.h"
 #include "tests/sim/clients/block_holder.h"
 #include "tests/sim/clients/connection.h"
-#include "tests/sim/clients/unpaged_holder.h"
 #include "tests/sim/site.h"
 
 namespace seqd::sim {
@@ -39,17 +38,15 @@ class Client final : public ConnectionUser {
   static constexpr std::uint32_t kHello = 0xfffffff0;
   static constexpr std::uint32_t kPage = 0xfffffff1;
   static constexpr std::uint32_t kOther = 0x80000000;      // and above: anybody may ask that
-  static constexpr std::uint32_t kEndBlock = 0xa0000000;   // and above: the block of that number
-  static constexpr std::uint32_t kEndAgain = 0xb0000000;   // the same, and it was told already
   static constexpr std::uint32_t kForbidden = 0xc0000000;  // and above: administrators only
 
   struct Request {
     std::size_t sequence = 0;
     std::int64_t count = 1;
     bool batch = false;
-    bool text = false;                  // the ID is answered as text, with the second of its issue
-    bool is_block = false;              // of up to `count` IDs
-    std::optional<std::uint32_t> slot;  // of a block in a page
+    bool text = false;       // the ID is answered as text, with the second of its issue
+    bool is_block = false;   // of up to `count` IDs
+    std::uint32_t slot = 0;  // of a block
     std::optional<std::int64_t> timeout_ms;
     std::int64_t sent_ms = 0;
     std::int64_t asked_ms = 0;  // when it was sent first
@@ -75,8 +72,6 @@ class Client final : public ConnectionUser {
   void repeat();
   void repeat_answered();
   void append_block(protocol::Buffer& out, std::uint32_t number, const Request& request) const;
-  void end_block();
-  void send_end(std::uint32_t block);
   std::int64_t pause_ms() const;
   void send_request(std::uint32_t number, Request& request);
   void send(const protocol::Buffer& bytes);
@@ -105,8 +100,6 @@ class Client final : public ConnectionUser {
   void block_left(std::uint32_t number, const Request& request, const Connection& connection,
                   const protocol::Message& reply);
   void page_left(const Connection& connection, bool good);
-  void end_left(const Connection& connection, std::uint32_t number,
-                const std::optional<protocol::ReplyError>& error);
   void arrived(std::uint64_t connection, std::uint32_t number, bool good);
   void lost();
   void check_patience();
@@ -124,7 +117,6 @@ class Client final : public ConnectionUser {
   std::map<std::uint32_t, Promise> promised_;  // what has left a daemon for it; until acknowledged
   std::int64_t memory_losses_ = -1;            // of the site, at the last hello; -1: never
   BlockHolder blocks_;
-  UnpagedHolder unpaged_;
 };
 
 }  // namespace seqd::sim

@@ -20,8 +20,6 @@ void Client::reply_left(Connection& connection, const protocol::Message& reply) 
   if (number == kPage) return page_left(connection, !error);
   if (number == kHello) {
     if (!connection.orphaned && !error) hello_left(reply);
-  } else if (number >= kEndBlock && number < kForbidden) {
-    return end_left(connection, number, error);
   } else if (number >= kOther) {
     const bool denied = error && error->code == ErrorCode::DENIED;
     if (number >= kForbidden && !denied) violation("a method for administrators is not denied");

@@ -1,4 +1,4 @@
-// Of Client: blocks, in its page and without one.
+// Of Client: blocks.
 #include "protocol/values/value_writer.h"
 #include "tests/sim/clients/client.h"
 
@@ -11,15 +11,14 @@ void Client::ask_block() {
   request.sequence = static_cast<std::size_t>(stage_.random.below(Site::kSequences));
   request.count = stage_.random.between(1, 60);
   request.is_block = true;
-  if (stage_.random.below(2) == 0)
-    request.slot = static_cast<std::uint32_t>(stage_.random.below(BlockHolder::kSlots));
+  request.slot = static_cast<std::uint32_t>(stage_.random.below(BlockHolder::kSlots));
   request.timeout_ms = 0;
   request.asked_ms = stage_.time.monotonic_ms();
   // One for each slot at a time: the next one says that nothing is taken of the former any more.
   for (const auto& [number, other] : requests_) {
-    if (request.slot && other.slot == request.slot) return;
+    if (other.is_block && other.slot == request.slot) return;
   }
-  if (request.slot) blocks_.leave(*request.slot);
+  blocks_.leave(request.slot);
   const std::uint32_t number = next_++;
   send_request(number, requests_[number] = request);
 }
@@ -45,7 +44,6 @@ void Client::repeat() {
   for (auto& [unanswered, request] : requests_) send_request(unanswered, request);
   for (std::int64_t more = stage_.random.below(4); more > 0; --more) repeat_answered();
   if (blocks && !page_first) ask_page();
-  for (const auto& [block, end] : unpaged_.ends()) send_end(block);
 }
 
 void Client::append_block(protocol::Buffer& out, std::uint32_t number,
@@ -56,11 +54,7 @@ void Client::append_block(protocol::Buffer& out, std::uint32_t number,
   protocol::append_text(out, "block");
   protocol::append_array(out, 3);
   protocol::append_text(out, Site::kSequenceNames[request.sequence]);
-  if (request.slot) {
-    protocol::append_integer(out, *request.slot);
-  } else {
-    protocol::append_nil(out);
-  }
+  protocol::append_integer(out, request.slot);
   protocol::append_integer(out, request.count);
 }
 
@@ -81,59 +75,8 @@ void Client::block_left(std::uint32_t number, const Request& request, const Conn
        first = *first, count = *count, page = blocks_.page_of(connection.number)] {
         if (!connection_ || connection_->number != serial || !requests_.contains(number)) return;
         requests_.erase(number);
-        const std::string name = Site::kSequenceNames[sequence];
-        if (slot) {
-          blocks_.granted(*slot, number, name, first, count, page);
-        } else {
-          unpaged_.granted(number, name, first, count);
-        }
+        blocks_.granted(slot, number, Site::kSequenceNames[sequence], first, count, page);
       });
-}
-
-// --- ends of blocks without a page
-
-void Client::end_block() {
-  const std::uint32_t block = unpaged_.begin_end();
-  if (block != 0) send_end(block);
-}
-
-void Client::send_end(std::uint32_t block) {
-  UnpagedHolder::End& end = unpaged_.ends().at(block);
-  end.repeated = end.sent_on != 0;
-  end.sent_on = connection_->number;
-  protocol::Buffer out;
-  const auto append = [&](std::uint32_t number, std::int64_t taken) {
-    protocol::append_array(out, 4);
-    protocol::append_integer(out, 0);
-    protocol::append_integer(out, number);
-    protocol::append_text(out, "end_block");
-    protocol::append_array(out, 3);
-    protocol::append_text(out, end.sequence);
-    protocol::append_integer(out, block);
-    protocol::append_integer(out, taken);
-  };
-  append(kEndBlock + block, end.taken);
-  // Some are in error, and say another number the second time.
-  if (stage_.random.below(3) == 0) append(kEndAgain + block, stage_.random.between(0, end.taken));
-  send(out);
-}
-
-void Client::end_left(const Connection& connection, std::uint32_t number,
-                      const std::optional<protocol::ReplyError>& error) {
-  const bool again = number >= kEndAgain;
-  if (error && error->code != ErrorCode::NO_BLOCK)
-    violation("the end of a block is refused with " + std::string(error_name(error->code)));
-  if (again && !error) violation("a block ends a second time");
-  if (again) return;
-  const std::uint32_t block = number - kEndBlock;
-  const auto found = unpaged_.ends().find(block);
-  if (found == unpaged_.ends().end() || found->second.sent_on != connection.number) return;
-  if (!error) stage_.count(Kind::unpaged_ended);
-  if (error && !found->second.repeated) stage_.count(Kind::unpaged_late);
-  if (connection.orphaned) return;
-  stage_.after(stage_.random.between(0, 4), [this, serial = connection.number, block] {
-    if (connection_ && connection_->number == serial) unpaged_.ends().erase(block);
-  });
 }
 
 }  // namespace seqd::sim

@@ -11,6 +11,7 @@ const {
 const { Output } = require("../wire/output.js");
 const { ReplyReader } = require("../wire/reply_reader.js");
 const { depthOf, shrink } = require("../wire/values.js");
+const { HeldCalls } = require("./held_calls.js");
 const { RequestQueue } = require("./request_queue.js");
 const { RequestTable } = require("./request_table.js");
 
@@ -20,8 +21,7 @@ const OUTPUT_BYTES = 64 * 1024; // enough for one write
 const ASSUMED_WINDOW = 1024;
 const MOST_LATE = 65_536;
 const LONGEST_WAIT_MS = 3_600_000;
-// From `renew` on there is a new identity when nothing is in flight; from `last` on requests wait for that,
-// except the ends of blocks, which are known by the present identity only.
+// From `renew` on there is a new identity when nothing is in flight; from `last` on requests wait for that.
 const NUMBERS = { first: 1, renew: 0xfff00000, last: 0xffffff00 };
 
 /** The daemon gives up a little before the caller does, so that no ID is issued that arrives too
@@ -34,7 +34,6 @@ function waitWithin(leftMs) {
 class Session {
   #numbers;
   #table;
-  #ends = new RequestQueue(); // of blocks: they go first
   #queue = new RequestQueue();
   #identity; // drawn when first needed, so that a snapshot of the heap has none
   #name;
@@ -50,10 +49,15 @@ class Session {
   #window = ASSUMED_WINDOW; // numbers that the daemon remembers behind the acknowledged one
   #frame = Infinity; // bytes of a request
   #depth = Infinity; // levels of a request
+  #mostIds = Infinity; // of one range
   #connection; // the text for `insert`
 
   /** Whether this connection has answered a request. */
   proved = false;
+  /** How many have answered a hello. */
+  connections = 0;
+  /** Calls that become requests with release(). */
+  held = new HeldCalls();
 
   constructor({ name, numbers = NUMBERS }) {
     this.#name = name;
@@ -61,12 +65,14 @@ class Session {
     this.#table = new RequestTable(numbers.first);
   }
 
-  get pending() { return this.#table.size + this.#ends.size + this.#queue.size; }
+  get pending() { return this.#table.size + this.held.size + this.#queue.size; }
   get ready() { return this.#ready; }
+  /** So many IDs may be in one range. */
+  get mostIds() { return this.#mostIds; }
   /** No connection is of use any more: so many replies were given up. */
   get isHopeless() { return this.#late.size >= MOST_LATE; }
   /** The numbers come to their end: the connection has to end, and renew() follows. */
-  get wantsIdentity() { return this.#table.next >= this.#numbers.renew && this.#table.size === 0 && this.#ends.size === 0; }
+  get wantsIdentity() { return this.#table.next >= this.#numbers.renew && this.#table.size === 0; }
   /** Replies that the daemon was not told of, and nothing is in flight. */
   get owesAcknowledgement() {
     return this.#ready && this.#table.size === 0 && this.#table.floor - this.#acknowledged > ACKNOWLEDGE_EVERY;
@@ -77,8 +83,11 @@ class Session {
   submit(request) {
     request.isSent = false;
     request.perhaps = false; // it was sent on a connection that ended
-    this.#queueOf(request).add(request);
+    (request.isHeld === true ? this.held : this.#queue).add(request);
   }
+
+  /** The calls that were held for that sequence are requests now. */
+  release(name) { while (this.held.count(name) > 0) this.#queue.add(this.held.shift(name)); }
 
   /** The caller does not wait any more, because of `error`; gives the error to tell. If the request was
    * sent, its reply is dropped when it comes. */
@@ -100,7 +109,7 @@ class Session {
   expire(now, unreachable) {
     let earliest = Infinity;
     const over = [];
-    for (const requests of [this.#table, this.#ends, this.#queue]) {
+    for (const requests of [this.#table, this.held, this.#queue]) {
       for (const request of requests) {
         if (request.deadline <= now) over.push(request);
         else if (request.deadline < earliest) earliest = request.deadline;
@@ -113,10 +122,8 @@ class Session {
     return earliest;
   }
 
-  /** Ends all requests but those that `isKept`. */
-  failAll(error, isKept = () => false) {
-    for (const request of [...this.#table, ...this.#ends, ...this.#queue]) {
-      if (isKept(request)) continue;
+  failAll(error) {
+    for (const request of [...this.#table, ...this.held, ...this.#queue]) {
       const why = this.whyGivenUp(request, error);
       this.#remove(request);
       request.reject(why);
@@ -128,11 +135,9 @@ class Session {
     this.#table = new RequestTable(1);
   }
 
-  #queueOf(request) { return request.isEnd === true ? this.#ends : this.#queue; }
-
   #remove(request) {
-    if (request.number === undefined) this.#queueOf(request).remove(request);
-    else this.#table.finish(request);
+    if (request.number !== undefined) this.#table.finish(request);
+    else (request.isHeld === true ? this.held : this.#queue).remove(request);
   }
 
   // --- to the daemon
@@ -190,13 +195,8 @@ class Session {
       if (!this.#hasRoom(repeat.number)) return;
       this.#write(repeat, now);
     }
-    this.#fillFrom(this.#ends, Infinity, now);
-    this.#fillFrom(this.#queue, this.#numbers.last, now);
-  }
-
-  #fillFrom(queue, last, now) {
-    while (queue.size > 0 && this.#table.next < last && this.#hasRoom(this.#table.next)) {
-      const request = queue.shift();
+    while (this.#queue.size > 0 && this.#table.next < this.#numbers.last && this.#hasRoom(this.#table.next)) {
+      const request = this.#queue.shift();
       this.#table.add(request);
       this.#write(request, now);
     }
@@ -268,7 +268,6 @@ class Session {
       return this.#afterReply(error);
     }
     this.proved = true;
-    request.isRefused = error !== undefined;
     ++this.#answered;
     // Perhaps too much is kept for the clients of this user: the part of this one can go.
     if (error !== undefined && error.code === "BUSY") this.#answered = ACKNOWLEDGE_EVERY;
@@ -317,8 +316,10 @@ class Session {
     this.#window = limit("unacknowledged", ASSUMED_WINDOW);
     this.#frame = limit("frame", Infinity);
     this.#depth = limit("depth", Infinity);
+    this.#mostIds = limit("count", Infinity);
     this.#connection = typeof hello.connection === "string" ? hello.connection : undefined;
     this.#ready = true;
+    ++this.connections;
     // A daemon that does not know this identity has to learn the floor before any other request.
     this.#acknowledged = 0;
     this.acknowledge();

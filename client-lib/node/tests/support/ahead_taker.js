@@ -13,7 +13,6 @@ const AHEAD = 100;
 
 async function main({ socket, file, names }) {
   const client = new seqd.Client({ socket, timeout: 60_000, ahead: AHEAD });
-  process.once("beforeExit", () => client.close()); // as the README says
   const out = openSync(file, "a");
   let isOver = false;
   const stop = () => { isOver = true; };

@@ -226,12 +226,6 @@ class OutcomeUnknown(DaemonError):
     code, fault = "OUTCOME_UNKNOWN", 0
 
 
-class NoBlock(DaemonError):
-    """No block of that request is out: it was ended before, by its client or by the daemon."""
-
-    code, fault = "NO_BLOCK", 1
-
-
 BY_CODE: Dict[str, Type[DaemonError]] = {one.code: one for one in DaemonError.__subclasses__()}
 # A known code as a whole word, followed by a colon: the first one from the left counts.
 _CODE = re.compile(r"(?<!\w)(" + "|".join(sorted(BY_CODE)) + r"): ?")
