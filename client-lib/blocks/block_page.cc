@@ -35,38 +35,38 @@ Outcome no_memory(const char* call) {
 // of that creator may be the page of another program, or of another daemon: the page is accepted
 // only if the peer at the socket is that creator, or root (a service manager that created the
 // socket).
-bool is_told(const shmid_ds& facts, const BlockPage::Told& told, std::size_t size) {
+bool is_as_reported(const shmid_ds& facts, const PageInfo& info, std::size_t size) {
   const ipc_perm& rights = facts.shm_perm;
   if (facts.shm_segsz != size || rights.uid != ::geteuid() ||
-      std::int64_t{rights.cuid} != told.maker)
+      std::int64_t{rights.cuid} != info.maker)
     return false;
-  return told.peer && (*told.peer == rights.cuid || *told.peer == 0);
+  return info.peer && (*info.peer == rights.cuid || *info.peer == 0);
 }
 
 }  // namespace
 
-Outcome BlockPage::attach(const Told& told, std::shared_ptr<BlockPage>& page) {
-  if (told.slots < 1 || told.slots > kMostSlots || told.slot_bytes != std::int64_t{kBlockSlotBytes})
+Outcome BlockPage::attach(const PageInfo& info, std::shared_ptr<BlockPage>& page) {
+  if (info.slots < 1 || info.slots > kMostSlots || info.slot_bytes != std::int64_t{kBlockSlotBytes})
     return no_page("its slots are of a version that libseqd " SEQD_VERSION " does not know");
-  if (told.key < 1 || told.key > std::numeric_limits<std::int32_t>::max())
+  if (info.key < 1 || info.key > std::numeric_limits<std::int32_t>::max())
     return no_page("its key is invalid");
   // A key is given once as long as its memory is attached.
-  if (page != nullptr && page->key_ == told.key && page->slots_ == told.slots) return {};
-  const int id = ::shmget(static_cast<key_t>(told.key), 0, 0);
+  if (page != nullptr && page->key_ == info.key && page->slots_ == info.slots) return {};
+  const int id = ::shmget(static_cast<key_t>(info.key), 0, 0);
   if (id < 0) return no_memory("shmget");
   void* const at = ::shmat(id, nullptr, 0);
   if (reinterpret_cast<std::intptr_t>(at) == -1) return no_memory("shmat");
   // What is attached keeps its number, so the facts are those of what was attached.
   shmid_ds facts = {};
-  const auto size = static_cast<std::size_t>(told.slots) * kBlockSlotBytes;
-  if (::shmctl(id, IPC_STAT, &facts) != 0 || !is_told(facts, told, size)) {
+  const auto size = static_cast<std::size_t>(info.slots) * kBlockSlotBytes;
+  if (::shmctl(id, IPC_STAT, &facts) != 0 || !is_as_reported(facts, info, size)) {
     ::shmdt(at);
     return no_page(
         "its key leads to memory of another size, user or maker than those of the "
         "connection; are this process and the daemon in one user namespace?");
   }
   try {
-    page.reset(new BlockPage(at, static_cast<std::uint32_t>(told.slots), told.key));
+    page.reset(new BlockPage(at, static_cast<std::uint32_t>(info.slots), info.key));
   } catch (...) {
     ::shmdt(at);
     throw;

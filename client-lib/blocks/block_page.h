@@ -13,22 +13,23 @@
 
 namespace seqd::engine {
 
+// What the daemon reports about a page, and the known creator of its socket.
+struct PageInfo {
+  std::int64_t slots = 0;
+  std::int64_t slot_bytes = 0;
+  std::int64_t key = 0;    // for shmget(2)
+  std::int64_t maker = 0;  // the user that created the page
+  std::optional<uid_t> peer;
+};
+
 class BlockPage {
  public:
   // What a daemon may call a page, at most.
   static constexpr std::int64_t kMostSlots = 1'024;
 
-  // What the daemon reports about a page, and the known creator of its socket.
-  struct Told {
-    std::int64_t slots = 0;
-    std::int64_t slot_bytes = 0;
-    std::int64_t key = 0;    // for shmget(2)
-    std::int64_t maker = 0;  // the user that created the page
-    std::optional<uid_t> peer;
-  };
   // Attaches the page to `page`; a page that is attached already is kept. SEQD_E_UNAVAILABLE: it
   // cannot be attached, or it is not a page of this daemon; then no other memory is touched.
-  static Outcome attach(const Told& told, std::shared_ptr<BlockPage>& page);
+  static Outcome attach(const PageInfo& info, std::shared_ptr<BlockPage>& page);
   ~BlockPage();
   BlockPage(const BlockPage&) = delete;
   BlockPage& operator=(const BlockPage&) = delete;

@@ -266,11 +266,11 @@ Outcome BlockSource::read_page(const Answer& answer) {
   protocol::ValueReader reader = reader_of(answer.result());
   const auto fields = reader.read_array();
   const bool whole = fields == 4U;
-  BlockPage::Told told;
-  for (std::int64_t* field : {&told.slots, &told.slot_bytes, &told.key, &told.maker})
+  PageInfo info;
+  for (std::int64_t* field : {&info.slots, &info.slot_bytes, &info.key, &info.maker})
     *field = whole ? reader.read_integer().value_or(0) : 0;
-  told.peer = client_->peer_user();
-  Outcome outcome = BlockPage::attach(told, page_);
+  info.peer = client_->peer_user();
+  Outcome outcome = BlockPage::attach(info, page_);
   // What cannot be attached now cannot be attached later: it is told again by another connection.
   unattachable_ = !outcome.ok();
   if (outcome.ok()) no_page_ = {SEQD_E_UNAVAILABLE, "the daemon's page has too few slots"};

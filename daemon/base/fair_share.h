@@ -14,6 +14,9 @@ namespace seqd {
 
 class FairShare {
  public:
+  // The factor by which one user alone gets three quarters of all.
+  static constexpr std::int64_t kThreeQuarters = 3;
+
   FairShare(std::int64_t total, std::int64_t factor) : factor_(factor) { set_total(total); }
 
   void set_total(std::int64_t total) {

@@ -161,7 +161,7 @@ class Population {
   }
 
   void reconnect(Client& client) {
-    if (client.session != 0 && world_.table->accounts().waiting() > 0)
+    if (client.session != 0 && world_.table->budgets().waiting() > 0)
       world_.table->cancel(client.session);
     // What was sent to the connection before is lost.
     std::erase_if(world_.answers.staged,

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/log/state_room.h"
+#include "daemon/core/table/state_room.h"
 #include "daemon/main/daemon_facts.h"
 #include "daemon/main/daemon_limits.h"
 #include "daemon/main/exit_codes.h"
@@ -81,7 +81,7 @@ Status Daemon::start(const std::vector<int>& sockets, StoreModules modules) {
   make_core(*state);
   // Before the first turn: nothing was asked of a store, and nothing is issued.
   const Status room = check_state_room(
-      table_->accounts(), static_cast<std::uint64_t>(configuration_.daemon.state_log_size));
+      table_->budgets(), static_cast<std::uint64_t>(configuration_.daemon.state_log_size));
   if (!room.ok()) return room;
   if (Status resumed = resume_decommission(); !resumed.ok()) return resumed;
 
@@ -165,7 +165,7 @@ void Daemon::make_core(Started& state) {
   witness_keeper_ =
       std::make_unique<WitnessKeeper>(*log_, pages_.get(), *witness_directory_, journal_);
   table_->restore(state.image);
-  for (const GapMade& gap : state.gaps) table_->accounts().gap_made(gap.cause, gap.end - gap.begin);
+  for (const GapMade& gap : state.gaps) table_->budgets().gap_made(gap.cause, gap.end - gap.begin);
   floor_watch_ = std::make_unique<FloorWatch>(loop_, *table_);
   floor_watch_->set_interval(configuration_.daemon.store_poll_interval_ms);
   table_->accounts().rates().show(MetricsEndpoint::sequences_shown(configuration_.daemon));

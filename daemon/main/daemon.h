@@ -8,10 +8,10 @@
 
 #include "daemon/base/files/files.h"
 #include "daemon/base/one_shot.h"
-#include "daemon/core/leasing/floor_watch.h"
-#include "daemon/core/rates/runway_watch.h"
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/core/turn.h"
+#include "daemon/core/upkeep/floor_watch.h"
+#include "daemon/core/upkeep/runway_watch.h"
 #include "daemon/main/config/config.h"
 #include "daemon/main/config/config_page.h"
 #include "daemon/main/history.h"

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "daemon/core/rates/runway_watch.h"
+#include "daemon/core/upkeep/runway_watch.h"
 #include "daemon/main/config/config_stores.h"
 #include "protocol/version.h"
 

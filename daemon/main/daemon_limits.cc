@@ -49,9 +49,9 @@ HistoryLimits history_limits(const Configuration& configuration) {
   return {from.history_max_size, from.history_max_age_ms, from.history_callers};
 }
 
-SequenceTable::Limits table_limits(const Configuration& configuration) {
+TableLimits table_limits(const Configuration& configuration) {
   const Limits& from = configuration.limits;
-  SequenceTable::Limits limits;
+  TableLimits limits;
   limits.sequences = static_cast<std::size_t>(from.max_sequences);
   limits.replays.clients = static_cast<std::size_t>(from.max_retry_clients);
   limits.replays.remember_ms = from.retry_memory_ms;

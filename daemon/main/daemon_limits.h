@@ -13,6 +13,6 @@ ServerLimits server_limits(const Configuration& configuration);
 ListenerLimits listener_limits(const Configuration& configuration);
 HistoryLimits history_limits(const Configuration& configuration);
 // Capped by the room in the log.
-SequenceTable::Limits table_limits(const Configuration& configuration);
+TableLimits table_limits(const Configuration& configuration);
 
 }  // namespace seqd

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/history/gap_event.h"
+#include "daemon/core/log/gap_event.h"
 
 namespace seqd {
 namespace {

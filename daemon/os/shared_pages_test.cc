@@ -54,22 +54,22 @@ bool forbid(unsigned call) {
 TEST_CASE("APageIsBelievedOnlyOfWhoRunsAsItsMaker", "[pages]") {
   PageTest test;
   REQUIRE(test.pages->open(7, kUser).ok());
-  engine::BlockPage::Told told = test.told(7);
+  engine::PageInfo info = test.page_info(7);
   std::shared_ptr<engine::BlockPage> page;
   SECTION("a stranger") {
-    told.peer = kUser + 1;
+    info.peer = kUser + 1;
   }
   SECTION("nobody knows who") {
-    told.peer.reset();
+    info.peer.reset();
   }
   SECTION("who says that it is the maker") {
-    told.peer = kUser + 1;
-    told.maker = kUser + 1;
+    info.peer = kUser + 1;
+    info.maker = kUser + 1;
   }
-  CHECK(engine::BlockPage::attach(told, page).code == SEQD_E_UNAVAILABLE);
+  CHECK(engine::BlockPage::attach(info, page).code == SEQD_E_UNAVAILABLE);
   CHECK(page == nullptr);
-  told = test.told(7);
-  CHECK(engine::BlockPage::attach(told, page).ok());
+  info = test.page_info(7);
+  CHECK(engine::BlockPage::attach(info, page).ok());
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ TEST_CASE("AHostileClientCostsItsOwnBlocksOnly", "[pages]") {
   REQUIRE(test.pages->open(7, kUser).ok());
   REQUIRE(test.pages->open(8, kUser).ok());
   const Client honest(test, 8);
-  const engine::BlockPage::Told told = test.told(7);
+  const engine::PageInfo info = test.page_info(7);
   const pid_t parent = ::getpid();
   const pid_t hostile = ::fork();
   REQUIRE(hostile >= 0);
@@ -160,7 +160,7 @@ TEST_CASE("AHostileClientCostsItsOwnBlocksOnly", "[pages]") {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
     std::shared_ptr<engine::BlockPage> page;
-    if (!engine::BlockPage::attach(told, page).ok()) ::_exit(2);
+    if (!engine::BlockPage::attach(info, page).ok()) ::_exit(2);
     auto* const at = reinterpret_cast<char*>(&page->slot(0));
     for (;;) {
       ::madvise(at, kBlockPageBytes, MADV_REMOVE);

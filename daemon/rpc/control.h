@@ -10,8 +10,8 @@
 #include "daemon/base/status.h"
 #include "daemon/base/time/duration_histogram.h"
 #include "daemon/core/leasing/lease_figures.h"
-#include "daemon/core/returns/decommission.h"
-#include "daemon/core/user_list.h"
+#include "daemon/core/upkeep/decommission.h"
+#include "daemon/core/words/user_list.h"
 
 namespace seqd {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/returns/drain.h"
-#include "daemon/core/sequence/id_progression.h"
+#include "daemon/core/sequence/drain.h"
+#include "daemon/core/settings/id_progression.h"
 #include "daemon/rpc/packing.h"
 
 namespace seqd {

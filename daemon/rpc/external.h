@@ -1,5 +1,5 @@
 // What callers see of the ordinals that the core counts: the same numbers, unless the sequence has
-// a progression (daemon/core/sequence/id_progression.h). Functions without state; loop thread.
+// a progression (daemon/core/settings/id_progression.h). Functions without state; loop thread.
 #pragma once
 
 #include <cstdint>

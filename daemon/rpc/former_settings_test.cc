@@ -201,7 +201,7 @@ TEST_CASE("AvailableIdsOfAStoppedSequenceAreNotJudgedByTheNewProgression", "[for
 TEST_CASE("RemainderOfASequenceThatIsNotConfiguredKeepsWhatIsAboveTheDefaultMaximum",
           "[former_settings]") {
   const Change above = [](ConfiguredSequences& configured) {
-    configured.add(kName).max_value = IdProgression::kLastOrdinal;
+    configured.add(kName).max_value = kLastOrdinal;
     configured.by_name[kName].binding.first_id = std::int64_t{1} << 60;
   };
   Former service(above);

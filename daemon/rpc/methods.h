@@ -12,8 +12,8 @@
 
 #include "daemon/core/history/history_recorder.h"
 #include "daemon/core/insert/insert_queues.h"
-#include "daemon/core/periods/purge.h"
 #include "daemon/core/table/sequence_table.h"
+#include "daemon/core/upkeep/purge.h"
 #include "daemon/rpc/control.h"
 #include "daemon/rpc/history_asker.h"
 #include "daemon/rpc/reply_writer.h"

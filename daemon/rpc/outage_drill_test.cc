@@ -4,7 +4,7 @@
 #include <string>
 
 #include "daemon/core/leasing/measured_store.h"
-#include "daemon/core/rates/runway_watch.h"
+#include "daemon/core/upkeep/runway_watch.h"
 #include "daemon/rpc/metrics/metrics_page.h"
 #include "tests/unit/service.h"
 

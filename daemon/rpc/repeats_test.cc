@@ -14,7 +14,7 @@ using namespace std::string_literals;
 using Runs = std::vector<Run>;
 
 struct Service {
-  explicit Service(const SequenceTable::Limits& limits = {}) {
+  explicit Service(const TableLimits& limits = {}) {
     world.core.limits = limits;
     world.start();
     world.settle();

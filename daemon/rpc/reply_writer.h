@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "daemon/core/caller.h"
+#include "daemon/core/context/reply_sink.h"
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/rpc/sessions.h"
 

@@ -284,7 +284,7 @@ TEST_CASE("AReloadRefusesRequestsThatWaitAndAreNotAllowedAnyMore", "[rpc]") {
   REQUIRE(replies.size() == 2);
   for (const Reply& reply : replies) CHECK(reply.code == ErrorCode::DENIED);
   CHECK(allowed.replies().front().id() == 1);
-  CHECK(service.world.core.table->accounts().waiting() == 0);
+  CHECK(service.world.core.table->budgets().waiting() == 0);
 }
 
 TEST_CASE("ARepeatIsAnsweredThoughTheRightIsGone", "[rpc]") {

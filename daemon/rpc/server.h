@@ -56,8 +56,8 @@ class Server final {
   // many replies unsent, while the log is full, or for the rest of a turn in which it requested a
   // page too many.
   bool may_read(const Session& session) const;
-  // The next turn begins: so many pages (of list, clients and config) are made in each, one for a
-  // session.
+  // The next turn begins: so many pages (of list, clients, config and rights) are made in each, one
+  // for a session.
   static constexpr int kPagesATurn = 8;
   void turn_over();
 

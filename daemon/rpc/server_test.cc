@@ -163,7 +163,7 @@ TEST_CASE("ReplyToASessionThatIsGoneIsDropped", "[server]") {
   Line& line = service.line();
   service.world.send(line, next_request(1, "orders"));
   service.world.hang_up(line);
-  REQUIRE(service.world.core.table->accounts().waiting() == 0);
+  REQUIRE(service.world.core.table->budgets().waiting() == 0);
   Line& other = service.line();
   REQUIRE(service.world.ask(other, next_request(1, "orders")).id() == 1);
   service.world.replies->issued({line.session != nullptr ? 1U : 99U, 1, 0}, 1, IssueKind::single,
@@ -247,7 +247,7 @@ TEST_CASE("AnyBytesAreSurvivedAndTheOutputStaysBounded", "[server]") {
   }
   REQUIRE(answered > 3'000);
   REQUIRE(service.world.server->counts().connections == 0);
-  REQUIRE(service.world.core.table->accounts().waiting() == 0);
+  REQUIRE(service.world.core.table->budgets().waiting() == 0);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "daemon/base/peer.h"
-#include "daemon/core/caller.h"
+#include "daemon/core/words/caller.h"
 #include "protocol/buffer.h"
 #include "protocol/errors.h"
 #include "protocol/fast/fast_request.h"

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/core/text/id_form.h"
+#include "daemon/core/names/id_form.h"
 #include "daemon/core/text/id_format.h"
 #include "protocol/values/value_writer.h"
 #include "tests/unit/service.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "daemon/base/files/files.h"
-#include "daemon/core/returns/decommission.h"
+#include "daemon/core/upkeep/decommission.h"
 
 namespace seqd {
 

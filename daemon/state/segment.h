@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "daemon/base/status.h"
-#include "daemon/core/leasing/lease_store.h"
 #include "daemon/core/log/remainder_log.h"
+#include "daemon/core/words/token.h"
 #include "daemon/state/log_format.h"
 
 namespace seqd {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/core/log/state_bounds.h"
-#include "daemon/core/log/state_room.h"
+#include "daemon/core/table/state_room.h"
 #include "daemon/core/text/id_format.h"
 #include "daemon/state/log_format.h"
 #include "tests/unit/running.h"
@@ -31,11 +31,11 @@ TEST_CASE("ALogThatWasMadeSmallerIsRefusedWhereARotationCouldFail", "[accepted]"
     if (at % 100 == 0) running.settle();
   }
   running.settle();
-  CHECK(check_state_room(running.table->accounts(), large).ok());
+  CHECK(check_state_room(running.table->budgets(), large).ok());
   running.stop();
   running.resize(StateLog::smallest_size);
   running.start();
-  const Status refused = check_state_room(running.table->accounts(), StateLog::smallest_size);
+  const Status refused = check_state_room(running.table->budgets(), StateLog::smallest_size);
   REQUIRE(refused.code() == ErrorCode::CONFIG);
   CAPTURE(refused.text());
   const std::size_t at = refused.text().find("set state_log_size to ");
@@ -46,7 +46,7 @@ TEST_CASE("ALogThatWasMadeSmallerIsRefusedWhereARotationCouldFail", "[accepted]"
   running.stop();
   running.resize(enough);
   running.start();
-  CHECK(check_state_room(running.table->accounts(), enough).ok());
+  CHECK(check_state_room(running.table->budgets(), enough).ok());
   // And it holds, whatever comes.
   for (const Sequence* sequence : running.table->list())
     REQUIRE(running.table->at(sequence->id()).wait({1, 1, 0, 1}, IssueKind::single, 1, -1).ok());
@@ -86,15 +86,15 @@ TEST_CASE("FormsOfTextsAreCountedInTheState", "[accepted]") {
       running.settle();
     }
   }
-  CAPTURE(admitted, running.table->size(), running.table->accounts().state_bytes());
+  CAPTURE(admitted, running.table->size(), running.table->budgets().state_bytes());
   CHECK(admitted > 50);
   CHECK(busy > 0);
   CHECK(std::exchange(running.rotated, false));
-  const std::int64_t counted = running.table->accounts().state_bytes();
+  const std::int64_t counted = running.table->budgets().state_bytes();
   CHECK(counted <= running.limits.state_bytes);
   running.restart();
   running.settle();
-  CHECK(running.table->accounts().state_bytes() == counted);
+  CHECK(running.table->budgets().state_bytes() == counted);
 }
 
 TEST_CASE("AnEntryOfEveryKindTakesNoMoreThanItIsCountedWith", "[accepted]") {

@@ -14,8 +14,8 @@
 
 #include "daemon/base/files/files.h"
 #include "daemon/base/status.h"
-#include "daemon/core/leasing/lease_store.h"
 #include "daemon/core/log/remainder_log.h"
+#include "daemon/core/words/token.h"
 #include "daemon/state/log_tail.h"
 
 namespace seqd {

@@ -1,8 +1,8 @@
 // BlockingStore: one central store, spoken to with calls that block. Each verb has its own
 // time-outs and returns within them. The calls of one store may come from several worker threads at
 // once, up to `concurrency()`, and `insert_concurrency()` inserts beside them. The words and the
-// promises are those of core/lease_store.h; the same contract test runs against every
-// implementation.
+// promises are those of daemon/core/leasing/lease_store.h; the same contract test runs against
+// every implementation.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 #include "daemon/core/insert/insert_store.h"
 #include "daemon/core/leasing/lease_store.h"
-#include "daemon/core/periods/purge_store.h"
+#include "daemon/core/upkeep/purge_store.h"
 
 namespace seqd {
 

@@ -12,7 +12,6 @@
 #include <string>
 
 #include "daemon/core/leasing/lease_store.h"
-#include "daemon/core/log/counter_identity.h"
 
 namespace seqd {
 

@@ -1,6 +1,7 @@
 // The contract of every store: heartbeats, by which a database is noticed that was put back from an
-// older copy (core/heartbeat.h). Here the copy is an instance whose heartbeat is below the one that
-// a daemon knows; tests/integration/stores/test_restore.py has databases that are really put back.
+// older copy (daemon/core/leasing/heartbeat.h). Here the copy is an instance whose heartbeat is
+// below the one that a daemon knows; tests/integration/stores/test_restore.py has databases that
+// are really put back.
 #include "tests/adapters/store_contract.h"
 
 namespace seqd {

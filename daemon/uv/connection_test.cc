@@ -96,10 +96,10 @@ TEST_CASE("ClientThatLeavesTakesItsWaitingRequestsWithIt", "[connection]") {
   running.daemon.store_answers = false;
   Client client = running.daemon.connect();
   client->send(next_request(1, "orders"));
-  running.daemon.run_until([&] { return running.daemon.table->accounts().waiting() == 1; });
+  running.daemon.run_until([&] { return running.daemon.table->budgets().waiting() == 1; });
   client.reset();
   running.daemon.run_until([&] { return running.daemon.listener->connections() == 0; });
-  REQUIRE(running.daemon.table->accounts().waiting() == 0);
+  REQUIRE(running.daemon.table->budgets().waiting() == 0);
 }
 
 // Nothing is read from such a client, so its end went unnoticed.
@@ -109,13 +109,13 @@ TEST_CASE("HalfClosedClientThatLeavesDrawsNoId", "[connection]") {
   Client client = running.daemon.connect();
   client->send(next_request(1, "orders"));
   client->end_input();
-  running.daemon.run_until([&] { return running.daemon.table->accounts().waiting() == 1; });
+  running.daemon.run_until([&] { return running.daemon.table->budgets().waiting() == 1; });
   running.daemon.run_turns(5);
   REQUIRE(running.daemon.listener->connections() == 1);
   client.reset();
   running.daemon.store_answers = true;
   running.daemon.run_until([&] { return running.daemon.listener->connections() == 0; });
-  REQUIRE(running.daemon.table->accounts().waiting() == 0);
+  REQUIRE(running.daemon.table->budgets().waiting() == 0);
   const Client next = running.daemon.connect();
   next->send(next_request(1, "orders"));
   REQUIRE(running.daemon.receive(*next, 1).front().id() == 1);
@@ -128,10 +128,10 @@ TEST_CASE("PausedClientThatLeavesDrawsNoId", "[connection]") {
   running.daemon.store_answers = false;
   Client client = running.daemon.connect();
   client->send(next_request(1, "orders") + next_request(2, "orders") + next_request(3, "orders"));
-  running.daemon.run_until([&] { return running.daemon.table->accounts().waiting() == 2; });
+  running.daemon.run_until([&] { return running.daemon.table->budgets().waiting() == 2; });
   client.reset();
   running.daemon.run_until([&] { return running.daemon.listener->connections() == 0; });
-  REQUIRE(running.daemon.table->accounts().waiting() == 0);
+  REQUIRE(running.daemon.table->budgets().waiting() == 0);
   running.daemon.store_answers = true;
   const Client next = running.daemon.connect();
   next->send(next_request(1, "orders"));
@@ -237,7 +237,7 @@ TEST_CASE("DrainSendsWhatIsThereAndTakesNoMore", "[connection]") {
   const Client answered = running.daemon.connect();
   const Client idle = running.daemon.connect();
   answered->send(next_request(1, "orders"));
-  running.daemon.run_until([&] { return running.daemon.table->accounts().waiting() == 1; });
+  running.daemon.run_until([&] { return running.daemon.table->budgets().waiting() == 1; });
   running.daemon.table->begin_stop({ErrorCode::STOPPING, "bye"});
   running.daemon.listener->drain();
   running.until_ended(*answered);

@@ -77,7 +77,7 @@ LoopDaemon::LoopDaemon(const ListenerLimits& limits, const ServerLimits& server_
   replies = std::make_unique<ReplyWriter>(*sessions);
   table = std::make_unique<SequenceTable>(CoreContext{clock, loop, random, log, events, *replies},
                                           settings, SequenceTable::Stores{{"default", &store}},
-                                          SequenceTable::Limits(), pages);
+                                          TableLimits(), pages);
   replies->attach(*table);
   server =
       std::make_unique<Server>(Services{control, clock, log, *table}, *sessions, server_limits);

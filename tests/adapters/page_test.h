@@ -54,7 +54,7 @@ struct PageTest {
     return pages->revoke({&block, 1}).at(0);
   }
   // As a client hears of it from a daemon of this user.
-  engine::BlockPage::Told told(ClientId client) const {
+  engine::PageInfo page_info(ClientId client) const {
     const PageAddress address = pages->address(client);
     return {protocol::kBlockSlots, protocol::kBlockSlotBytes, address.key, address.maker,
             ::geteuid()};
@@ -69,7 +69,7 @@ struct PageTest {
 // The client's side: the page, as its library attaches it.
 struct PageClient {
   PageClient(const PageTest& test, ClientId client) : key(test.pages->address(client).key) {
-    REQUIRE(engine::BlockPage::attach(test.told(client), page).ok());
+    REQUIRE(engine::BlockPage::attach(test.page_info(client), page).ok());
   }
   protocol::BlockSlot& slot(std::uint32_t number) const { return page->slot(number); }
   int id() const { return ::shmget(key, 0, 0); }

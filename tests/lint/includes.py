@@ -1,8 +1,10 @@
-"""Includes go downward only: the layers of the daemon, the client library, and the one place of each foreign API.
+"""Includes go downward only: the layers of the daemon, the floors of its core, the client library, and the one place of each
+foreign API.
 
     protocol < daemon/base < daemon/core < daemon/rpc < daemon/{uv,store,state,os} < daemon/main
 """
 
+import posixpath
 import re
 
 import tree as project
@@ -23,6 +25,23 @@ LAYERS = {
 }
 # What all layers share: the error catalogue, and what UTF-8 is.
 FOR_ALL = ("protocol/errors.h", "protocol/errors.def", "protocol/text/utf8.h")
+
+# The floors of daemon/core, from below, and the rooms of each. A room includes itself and rooms of lower floors; rooms of one floor
+# lie side by side. What is in no room is above all of them. Tests beside the code work on the whole core (tests/unit/world.h).
+CORE = "daemon/core"
+FLOORS = (
+    ("words",),
+    ("text",),
+    ("settings", "log"),
+    ("context",),
+    ("leasing", "blocks", "clients", "names", "history", "insert"),
+    ("sequence",),
+    ("rates",),
+    ("table",),
+    ("upkeep",),
+    (".",),
+)
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 # The tests beside the code are part of one program each, and share what lies in that program's folder under tests/. Those
 # of the adapters may also fetch a neighbour, to work on real parts.
@@ -64,10 +83,29 @@ def folder_of(name):
     return max(candidates, key=len) if candidates else None
 
 
+def room_of(name):
+    return posixpath.relpath(posixpath.dirname(name), CORE)
+
+
+def floor_complaint(name, included):
+    """Both are of the core."""
+    room, target = room_of(name), room_of(included)
+    if name.endswith("_test.cc") or target == room:
+        return None
+    for one in (room, target):
+        if one not in FLOOR_OF:
+            return f"{CORE}/{one} has no floor"
+    if FLOOR_OF[target] < FLOOR_OF[room]:
+        return None
+    return f"{room} must not know {target}, which lies {'beside' if FLOOR_OF[target] == FLOOR_OF[room] else 'above'} it"
+
+
 def our_complaint(name, folder, included):
     target = folder_of(included)
     if target is None:
         return None if "/" not in included and folder in ("client-lib", "tests") else "is not found from the root"
+    if target == folder == CORE:
+        return floor_complaint(name, included)
     if target == folder or included in FOR_ALL:
         return None
     if name.endswith("_test.cc"):

@@ -68,6 +68,22 @@ class Checks(unittest.TestCase):
     def test_sideward_include_is_found(self):
         self.assert_one(includes.check, "daemon/store/a.cc", '#include "daemon/os/journal/journal.h"\n')
 
+    def test_room_of_core_that_knows_a_floor_above_or_beside_is_found(self):
+        self.assert_one(includes.check, "daemon/core/sequence/a.h", '#include "daemon/core/table/b.h"\n')
+        self.assert_one(includes.check, "daemon/core/leasing/a.cc", '#include "daemon/core/blocks/b.h"\n')
+        self.assert_one(includes.check, "daemon/core/table/a.cc", '#include "daemon/core/a.h"\n')
+
+    def test_room_of_core_without_a_floor_is_found(self):
+        self.assert_one(includes.check, "daemon/core/attic/a.h", '#include "daemon/core/words/b.h"\n')
+        self.assert_one(includes.check, "daemon/core/table/a.h", '#include "daemon/core/table/attic/b.h"\n')
+
+    def test_room_of_core_that_knows_lower_floors_is_good(self):
+        self.assertEqual([], self.complaints(includes.check, {
+            "daemon/core/table/a.cc": '#include "daemon/core/table/a.h"\n#include "daemon/core/words/b.h"\n',
+            "daemon/core/a.h": '#include "daemon/core/upkeep/b.h"\n#include "daemon/core/table/b.h"\n',
+            "daemon/core/words/a_test.cc": '#include "daemon/core/table/b.h"\n',
+        }))
+
     def test_core_that_knows_the_wire_is_found(self):
         self.assert_one(includes.check, "daemon/core/a.h", '#include "protocol/messages.h"\n')
 

@@ -3,14 +3,14 @@
 
    this line of the model             = this function of the code
    ----------------------------------------------------------------------------------------------------
-   lease_start                        core/lease_operation.cc: LeaseOperation::start()
-   lease_send                         core/lease_operation.cc: intent_durable(), request_lease()
-   lease_granted()                    core/lease_operation.cc: granted(); core/sequence.cc: Sequence::lease_granted()
-   lease_unknown                      core/lease_operation.cc: outcome(), unknown()
-   lease_resolve                      core/lease_operation.cc: resolve(), resolution()
-   use                                core/sequence.cc: reserve(), then issue_one(): only what was recorded and is durable
-   restart after a kill               core/sequence.cc: scope_owned(): LeaseOperation::adopt()
-   forfeit()                          state/start_rules.cc: Transformation::forfeit(); core/sequence.cc: scope_lost(), abandon()
+   lease_start                        daemon/core/leasing/lease_operation.cc: LeaseOperation::start()
+   lease_send                         daemon/core/leasing/lease_operation.cc: intent_durable(), request_lease()
+   lease_granted()                    daemon/core/leasing/lease_operation.cc: granted(); daemon/core/sequence/sequence.cc: Sequence::leased()
+   lease_unknown                      daemon/core/leasing/lease_operation.cc: outcome(), unknown()
+   lease_resolve                      daemon/core/leasing/lease_operation.cc: resolve(), resolution()
+   use                                daemon/core/sequence/issuer.h: reserve(), then issue_one(): only what was recorded and is durable
+   restart after a kill               daemon/core/sequence/sequence_restart.cc: scope_owned(): LeaseOperation::adopt()
+   forfeit()                          state/start_rules.cc: Transformation::forfeit(); daemon/core/sequence/sequence_restart.cc: scope_lost()
    store_lease, ledger                store/sqlite_store.cc: SqliteStore::lease(); a transaction with counter and token elsewhere
    store_resolve(), ledger            store/sqlite_store.cc: SqliteStore::resolve()
    store_lease, -DSLOT                one conditional write: counter, and the instance's slot, from the token read before to this one
@@ -20,7 +20,7 @@
    store_resolve(), -DSESSION         store/mongo_lease_records.cc: MongoLeaseRecords::resolve(), resolve_sent()
    forget                             the server drops sessions not used for 30 minutes, or is restored without them
    pc_, dk_                           state/state_log.cc: committed, durable
-   CLAIM_..                           core/store_scope.cc (start.pml has the whole of it)
+   CLAIM_..                           daemon/core/leasing/store_scope.cc (start.pml has the whole of it)
 
    Holds: no ID is used twice. At the end every ID that was taken from the counter has one owner, or belongs to a lease that some
    log closed as untraceable; after kills alone, with ledger or slot, or a session that is not forgotten, there is none of those.

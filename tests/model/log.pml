@@ -11,15 +11,15 @@
    START_WITNESS ..                   start.cc: Start::switch_witness(); witness.cc: Witness::write()
    t_, TURN_LENGTH                    log_tail.cc: LogTail::append()
    .._SPILL, _EMPTY, _MOVE            state_log.cc: StateLog::write_tail(); log_tail.cc: LogTail::begin()
-   take_issue(), take_reservation()   core/sequence.cc: Sequence::issue_one(), reserve()
-   take_claim(), take_ownership(),    core/store_scope.cc: begin_claim(), answered(), leave_clean()
+   take_issue(), take_reservation()   daemon/core/sequence/issuer.h: Issuer::issue_one(), reserve()
+   take_claim(), take_ownership(),    daemon/core/leasing/store_scope.cc: begin_claim(), answered(), leave_clean()
    take_leave()
-   TURN_RECORD .. TURN_REPLY          state_log.cc: StateLog::commit(), write_turn(); core/turn.cc: Turn::end()
+   TURN_RECORD .. TURN_REPLY          state_log.cc: StateLog::commit(), write_turn(); daemon/core/turn.cc: Turn::end()
    ROTATE_..                          state_log.cc: StateLog::rotate()
    flush == ..                        state_log.cc: StateLog::start_flush(), Flush::run(), seal_older(), flushed()
    may_rotate, room                   state_log.cc: StateLog::may_rotate(), accepting()
-   claim()                            core/store_scope.cc: send_claim(), answered(); store: claim()
-   learn_durable()                    core/sequence.cc: Sequence::durable(); core/store_scope.cc: StoreScope::durable()
+   claim()                            daemon/core/leasing/store_scope.cc: send_claim(), answered(); store: claim()
+   learn_durable()                    daemon/core/table/sequence_table.cc: SequenceTable::durable()
 
    The records since the last flush lie in the witness's memory only, as (segment, offset, length, bytes), and are written to the
    file before a flush, when the buffer is full, before a rotation, and by the next start of the same boot. With -DNO_TAIL each turn is

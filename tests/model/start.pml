@@ -8,8 +8,8 @@
    start: nonce, witness              daemon/state/start.cc: Start::write_segment(), switch_witness()
    intend                             daemon/core/leasing/store_scope.cc: StoreScope::begin_claim(): the nonce is durable first
    send, won                          daemon/core/leasing/store_scope.cc: send_claim(), answered(); daemon/store: claim()
-   own                                daemon/core/leasing/store_scope.cc: answered(), durable()
-   issue                              daemon/core/sequence/sequence.cc: issue_one(); daemon/state/state_log.cc: StateLog::commit()
+   own                                daemon/core/leasing/store_scope.cc: answered(), open()
+   issue                              daemon/core/sequence/issuer.h: issue_one(); daemon/state/state_log.cc: StateLog::commit()
    stop                               daemon/core/leasing/store_scope.cc: StoreScope::leave_clean()
    restart of the machine             the witness directory is a tmpfs
 

@@ -1,6 +1,6 @@
 #include "tests/sim/accounts.h"
 
-#include "daemon/core/periods/period.h"
+#include "daemon/core/text/period.h"
 
 namespace seqd::sim {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "daemon/core/leasing/lease_store.h"
-#include "daemon/core/periods/purge_store.h"
+#include "daemon/core/upkeep/purge_store.h"
 #include "tests/sim/stage.h"
 
 namespace seqd::sim {

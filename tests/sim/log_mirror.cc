@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "daemon/core/periods/period.h"
+#include "daemon/core/text/period.h"
 #include "tests/unit/world.h"
 
 namespace seqd::sim {

@@ -21,8 +21,8 @@ ServerLimits server_limits() {
   return limits;
 }
 
-SequenceTable::Limits table_limits(const DaemonOptions& options, std::uint64_t state_log_size) {
-  SequenceTable::Limits limits;
+TableLimits table_limits(const DaemonOptions& options, std::uint64_t state_log_size) {
+  TableLimits limits;
   limits.sequences = Site::kSequences + kMostPeriods;
   limits.replays.clients = options.clients;
   limits.replays.unacknowledged = Process::kUnacknowledged;
@@ -216,7 +216,7 @@ void Process::load_settings() {
   });
   set_floor_checks();
   not_applied_.clear();
-  const SequenceTable::Limits limits = table_limits(place_.settings.daemon(), log_size_);
+  const TableLimits limits = table_limits(place_.settings.daemon(), log_size_);
   for (const std::string& name : table_->apply_settings(limits)) {
     not_applied_.insert(std::string(base_of(name)));
     // One without a table until now may have come back as another.

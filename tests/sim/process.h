@@ -1,6 +1,6 @@
 // Process: one running seqd: the real state, core and methods, with everything around them
-// simulated. Its turns are those of daemon/main: core/turn.h. Owned by its
-// site, which destroys it when it ends in any way; one thread.
+// simulated. Its turns are those of daemon/main: daemon/core/turn.h. Owned by its site, which
+// destroys it when it ends in any way; one thread.
 #pragma once
 
 #include <deque>
@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "daemon/base/lifetime.h"
-#include "daemon/core/leasing/floor_watch.h"
-#include "daemon/core/periods/purge.h"
-#include "daemon/core/returns/decommission.h"
 #include "daemon/core/turn.h"
+#include "daemon/core/upkeep/decommission.h"
+#include "daemon/core/upkeep/floor_watch.h"
+#include "daemon/core/upkeep/purge.h"
 #include "daemon/rpc/server.h"
 #include "daemon/state/start.h"
 #include "tests/sim/clients/connection.h"

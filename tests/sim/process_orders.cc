@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "daemon/core/periods/period.h"
+#include "daemon/core/text/period.h"
 #include "daemon/state/decommission_mark.h"
 #include "tests/sim/process.h"
 #include "tests/sim/site.h"

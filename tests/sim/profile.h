@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "daemon/core/returns/range_return.h"
+#include "daemon/core/words/reuse.h"
 #include "daemon/state/start_rules.h"
 #include "tests/unit/seeded_random.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "daemon/core/log/replay_table.h"
+#include "daemon/core/clients/replay_table.h"
 #include "tests/unit/memory_log.h"
 
 namespace seqd {

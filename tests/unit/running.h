@@ -92,7 +92,7 @@ class Running final : public RemainderLogObserver {
   RecordedEvents events;
   RecordedReplies replies;
   ConfiguredSequences settings;
-  SequenceTable::Limits limits;
+  TableLimits limits;
   ScriptedStore store;
   std::unique_ptr<Directory> state, witness;
   ManualWorker worker;

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/periods/purge_store.h"
+#include "daemon/core/upkeep/purge_store.h"
 
 namespace seqd {
 

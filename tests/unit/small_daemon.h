@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/core/leasing/lease_store.h"
 #include "daemon/state/start.h"
 #include "tests/unit/memory_disk.h"
 

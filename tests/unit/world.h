@@ -116,7 +116,7 @@ class CoreWorld {
   ScriptedStore store{&log};
   ConfiguredSequences settings;
   MemoryPages pages;
-  SequenceTable::Limits limits;
+  TableLimits limits;
   SequenceTable::Stores stores{{"default", &store}};
   ReplySink* replies = &answers;
   HistorySink* history = nullptr;

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "daemon/base/user_id.h"
-#include "daemon/core/caller.h"
 #include "daemon/core/log/log_entry.h"
 #include "daemon/core/log/state_image.h"
+#include "daemon/core/words/caller.h"
 
 namespace seqd {
 

@@ -165,15 +165,15 @@ TEST_CASE("PagesAreBoundedAndOneUserGetsAShare") {
 
 TEST_CASE("BlocksOfOneTurnLeaveRoomForTheSnapshot") {
   Blocks f;
-  const SequenceAccounts& accounts = f.world.table->accounts();
-  f.world.limits.state_bytes = accounts.state_bytes() + 5 * StateBounds::kRangeBytes;
+  const SequenceBudgets& budgets = f.world.table->budgets();
+  f.world.limits.state_bytes = budgets.state_bytes() + 5 * StateBounds::kRangeBytes;
   f.world.table->apply_settings(f.world.limits);
   std::uint32_t granted = 0;
   while (granted < 10 && f.grant(granted + 1, granted, 1)) ++granted;
   CHECK(granted == 3);
   CHECK(f.world.status.code() == ErrorCode::UNAVAILABLE);
   f.world.turn();
-  CHECK(accounts.state_bytes() <= f.world.limits.state_bytes);
+  CHECK(budgets.state_bytes() <= f.world.limits.state_bytes);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 #include "daemon/base/status.h"
 #include "daemon/base/user_id.h"
-#include "daemon/core/log/log_types.h"
+#include "daemon/core/words/log_types.h"
 
 namespace seqd {
 

@@ -20,9 +20,9 @@
 #include "daemon/base/one_shot.h"
 #include "daemon/core/blocks/block.h"
 #include "daemon/core/blocks/block_pages.h"
-#include "daemon/core/caller.h"
-#include "daemon/core/context.h"
+#include "daemon/core/context/core_context.h"
 #include "daemon/core/log/state_image.h"
+#include "daemon/core/words/caller.h"
 
 namespace seqd {
 

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "daemon/base/time/clock.h"
+#include "daemon/core/context/history_sink.h"
 #include "daemon/core/history/history_batch.h"
-#include "daemon/core/history/history_sink.h"
 
 namespace seqd {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "daemon/base/fair_share.h"
-#include "daemon/core/caller.h"
+#include "daemon/core/words/caller.h"
 
 namespace seqd {
 

@@ -16,13 +16,13 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/backoff.h"
+#include "daemon/base/fair_share.h"
 #include "daemon/base/one_shot.h"
-#include "daemon/core/context.h"
+#include "daemon/core/context/core_context.h"
 #include "daemon/core/insert/insert_accounts.h"
 #include "daemon/core/insert/insert_store.h"
-#include "daemon/core/leasing/backoff.h"
-#include "daemon/core/sequence/waiters.h"
-#include "daemon/core/settings.h"
+#include "daemon/core/settings/sequence_settings.h"
 
 namespace seqd {
 
@@ -101,7 +101,7 @@ class InsertQueue {
   const std::string name_;
   InsertStore& store_;
   InsertAccounts& accounts_;
-  FairShare places_{0, Waiters::kFactor};
+  FairShare places_{0, FairShare::kThreeQuarters};
   Queue queue_;
   std::multimap<std::int64_t, Queue::iterator> by_deadline_;
   std::multimap<SessionId, Queue::iterator> by_session_;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/leasing/token.h"
+#include "daemon/core/words/token.h"
 
 namespace seqd {
 

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "daemon/base/status.h"
-#include "daemon/core/leasing/token.h"
+#include "daemon/core/words/token.h"
 
 namespace seqd {
 

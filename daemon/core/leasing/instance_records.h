@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/leasing/token.h"
-#include "daemon/core/log/counter_binding.h"
+#include "daemon/core/words/counter_binding.h"
+#include "daemon/core/words/token.h"
 
 namespace seqd {
 

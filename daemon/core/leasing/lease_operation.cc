@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/history/gap_event.h"
-#include "daemon/core/sequence/id_progression.h"
+#include "daemon/core/log/gap_event.h"
+#include "daemon/core/words/ordinal.h"
 
 namespace seqd {
 namespace {
@@ -88,7 +88,7 @@ void LeaseOperation::adopt(const LeaseIntended& intent) {
   // It was requested under the settings of its time, which may have been others: what the store
   // granted then is ours. The owner makes the part above the present maximum a gap.
   request_.take_parked = true;
-  request_.max_value = IdProgression::kLastOrdinal;
+  request_.max_value = kLastOrdinal;
   intent_open_ = true;
   intent_wall_ms_ = intent.wall_ms;
   state_.move_to(State::resolving);
@@ -196,7 +196,7 @@ Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool pa
   // Also now: the host may have been suspended while the request was under way.
   if (Status removed = owner_.check_counter_kept(); !removed.ok()) return removed;
   // A parked range may have been leased before the maximum was lowered.
-  const std::int64_t last = parked ? IdProgression::kLastOrdinal : request_.max_value;
+  const std::int64_t last = parked ? kLastOrdinal : request_.max_value;
   const std::int64_t most = parked ? kLongestParked : request_.count;
   if (begin >= end || begin < 1 || end - begin > most || end - 1 > last) {
     return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +

@@ -16,12 +16,12 @@
 #include <functional>
 #include <string>
 
+#include "daemon/base/backoff.h"
 #include "daemon/base/id_range.h"
 #include "daemon/base/lifetime.h"
 #include "daemon/base/one_shot.h"
 #include "daemon/base/state_machine.h"
-#include "daemon/core/context.h"
-#include "daemon/core/leasing/backoff.h"
+#include "daemon/core/context/core_context.h"
 #include "daemon/core/leasing/lease_store.h"
 
 namespace seqd {

@@ -15,10 +15,10 @@
 #include "daemon/base/status.h"
 #include "daemon/core/leasing/heartbeat.h"
 #include "daemon/core/leasing/instance_records.h"
+#include "daemon/core/leasing/range_return.h"
 #include "daemon/core/leasing/store_place.h"
-#include "daemon/core/leasing/token.h"
-#include "daemon/core/log/counter_binding.h"
-#include "daemon/core/returns/range_return.h"
+#include "daemon/core/words/counter_binding.h"
+#include "daemon/core/words/token.h"
 
 namespace seqd {
 

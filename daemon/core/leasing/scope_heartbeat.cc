@@ -23,7 +23,7 @@ std::int64_t StoreScope::known_beat() const {
 }
 
 void StoreScope::beat() {
-  if (!owned() || !verified_ || comparing_ || stopping_) return;
+  if (!owned() || !same_database_ || comparing_ || stopping_) return;
   // An instance that is new here: the one before it is compared once more, and then replaced.
   const bool former = heartbeat_.beat > 0 && heartbeat_.instance != instance();
   compare(former ? heartbeat_.instance : instance(), former ? heartbeat_.beat : known_beat(),
@@ -133,7 +133,7 @@ void StoreScope::begin_again() {
   definition_.instance = random_token(context_.random);
   definition_.epoch = 0;
   definition_.nonce = {};
-  verified_ = false;
+  same_database_ = false;
   confirmed_ = false;
   looked_twice_ = false;
   resumes_ = true;

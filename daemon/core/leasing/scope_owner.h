@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "daemon/base/status.h"
-#include "daemon/core/log/log_types.h"
+#include "daemon/core/words/log_types.h"
 
 namespace seqd {
 

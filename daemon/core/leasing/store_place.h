@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/core/leasing/token.h"
+#include "daemon/core/words/token.h"
 
 namespace seqd {
 

@@ -68,7 +68,7 @@ void StoreScope::open() {
 }
 
 void StoreScope::ask_identity() {
-  ASSERT(store_ != nullptr && !verified_);
+  ASSERT(store_ != nullptr && !same_database_);
   store_->identify(random_token(context_.random), alive_.guard([this](const Result<Token>& result) {
     if (stopping_) return;
     if (!result.ok()) return pause(result.status());
@@ -111,16 +111,16 @@ void StoreScope::bind(const Token& identity) {
   bound_ = std::move(found);
   if (!recorded) context_.log.append(*bound_);
   if (definition_.state != ScopeState::owned) {
-    verified_ = true;  // the claim waits until its own record is durable, and this one with it
+    same_database_ = true;  // the claim waits until its own record is durable, and this one with it
     return begin_claim();
   }
   if (recorded) {
-    verified_ = true;
+    same_database_ = true;
     return open();
   }
   // A killed daemon issues meanwhile.
   owner_.when_durable([this] {
-    verified_ = true;
+    same_database_ = true;
     open();
   });
 }
@@ -138,7 +138,7 @@ void StoreScope::stop_changed() {
 }
 
 void StoreScope::begin_claim() {
-  ASSERT(verified_ && definition_.state != ScopeState::owned);
+  ASSERT(same_database_ && definition_.state != ScopeState::owned);
   // A claim that an earlier start has sent is repeated with its own nonce, so that its success is
   // recognized.
   if (definition_.state != ScopeState::claiming) definition_.nonce = random_token(context_.random);
@@ -169,7 +169,7 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
     // Perhaps it was restored after the first read. Without a heartbeat its entry shows it.
     looked_twice_ = true;
     state_.move_to(State::waiting);
-    verified_ = false;
+    same_database_ = false;
     return compare(has_beat ? heartbeat_.instance : instance(), heartbeat_.beat, !has_beat);
   }
   if (*result == ClaimOutcome::won) {
@@ -228,7 +228,7 @@ void StoreScope::pause(const Status& status) {
   fail(status);
   if (state_ == State::claiming) state_.move_to(State::waiting);
   timer_.start(backoff_.next_ms(context_.random), [this] {
-    if (verified_) return send_claim();
+    if (same_database_) return send_claim();
     if (place_.identity) return identified(*place_.identity);
     ask_identity();
   });
@@ -246,7 +246,7 @@ void StoreScope::stop() {
   timer_.cancel();
   if (store_ == nullptr || place_.identity) return;
   if (owned() && owner_.scope_holds(id())) return probe();
-  reached_ = verified_ || refuses();
+  reached_ = same_database_ || refuses();
 }
 
 void StoreScope::probe() {

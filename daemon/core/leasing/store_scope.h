@@ -22,11 +22,11 @@
 #include <optional>
 #include <string>
 
+#include "daemon/base/backoff.h"
 #include "daemon/base/lifetime.h"
 #include "daemon/base/one_shot.h"
 #include "daemon/base/state_machine.h"
-#include "daemon/core/context.h"
-#include "daemon/core/leasing/backoff.h"
+#include "daemon/core/context/core_context.h"
 #include "daemon/core/leasing/heartbeat.h"
 #include "daemon/core/leasing/lease_store.h"
 #include "daemon/core/leasing/scope_owner.h"
@@ -62,7 +62,7 @@ class StoreScope {
   // The ranges may be issued.
   bool owned() const { return state_ == State::owned; }
   // The store may be called: it is the database that the ranges came from, and no older copy of it.
-  bool verified() const { return owned() && verified_ && confirmed_; }
+  bool verified() const { return owned() && same_database_ && confirmed_; }
   // The same, or why not: CONFIG, UNAVAILABLE.
   Status check_claimed() const;
   bool changed() const { return state_ == State::changed; }
@@ -129,8 +129,8 @@ class StoreScope {
   StorePlace place_;
   StateMachine<State> state_{kMoves, State::waiting};
   // What is known of the store; the state says what may be done with the ranges.
-  bool verified_ = false;   // its identity is that of bound_, which is recorded
-  bool confirmed_ = false;  // and its heartbeat, in this process, for this instance
+  bool same_database_ = false;  // its identity is that of bound_, which is recorded
+  bool confirmed_ = false;      // and its heartbeat, in this process, for this instance
   Status last_error_;
   Backoff backoff_;
   OneShot timer_{context_.timers};

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "daemon/base/user_id.h"
-#include "daemon/core/leasing/token.h"
-#include "daemon/core/log/log_types.h"
+#include "daemon/core/words/log_types.h"
+#include "daemon/core/words/token.h"
 
 namespace seqd {
 

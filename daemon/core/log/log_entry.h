@@ -8,14 +8,14 @@
 #include <string>
 #include <variant>
 
-#include "daemon/core/leasing/lease_store.h"
 #include "daemon/core/log/block_entry.h"
 #include "daemon/core/log/client_entry.h"
-#include "daemon/core/log/log_types.h"
 #include "daemon/core/log/name_entry.h"
 #include "daemon/core/log/return_entry.h"
 #include "daemon/core/log/scope_entry.h"
 #include "daemon/core/log/snapshot_entry.h"
+#include "daemon/core/words/log_types.h"
+#include "daemon/core/words/token.h"
 
 namespace seqd {
 

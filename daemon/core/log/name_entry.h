@@ -31,9 +31,12 @@ struct DefineName {
   // In which spans the periods lie of which something was used and whose sequences were forgotten:
   // in order, without overlaps, at most kMostForgotten.
   std::vector<PeriodSpan> forgotten;
-  // In which forms texts were issued (core/id_form.h), at most kMostForms.
+  // In which forms texts were issued (daemon/core/names/id_form.h), at most kMostForms.
   std::vector<std::string> forms;
   bool operator==(const DefineName&) const = default;
 };
+
+// Whether they are what DefineName::forgotten may be: in order, without overlaps, not too many.
+bool are_spans(const std::vector<PeriodSpan>& forgotten);
 
 }  // namespace seqd

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 
-#include "daemon/core/log/log_types.h"
-#include "daemon/core/returns/range_return.h"
+#include "daemon/core/words/log_types.h"
+#include "daemon/core/words/reuse.h"
+#include "daemon/core/words/token.h"
 
 namespace seqd {
 

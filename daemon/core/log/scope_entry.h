@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "daemon/core/leasing/token.h"
-#include "daemon/core/log/log_types.h"
+#include "daemon/core/words/log_types.h"
+#include "daemon/core/words/token.h"
 
 namespace seqd {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "daemon/core/leasing/lease_store.h"
-#include "daemon/core/log/log_types.h"
+#include "daemon/core/words/log_types.h"
+#include "daemon/core/words/token.h"
 
 namespace seqd {
 

@@ -11,7 +11,7 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/log/state_image_checks.h"
-#include "daemon/core/periods/forgotten_periods.h"
+#include "daemon/core/words/sequence_name.h"
 
 namespace seqd {
 namespace {

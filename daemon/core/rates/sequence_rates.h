@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-#include "daemon/core/log/log_types.h"
+#include "daemon/core/words/log_types.h"
 
 namespace seqd {
 

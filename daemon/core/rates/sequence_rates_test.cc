@@ -279,7 +279,7 @@ TEST_CASE("GapsAreCountedByTheirCause", "[sequence_rates]") {
   here.world.sequence("orders").drain(here.world.time.monotonic_ms() + 1'000,
                                       [](const DrainReport&) {});
   here.world.settle();
-  const auto& gaps = here.world.table->accounts().gap_ids();
+  const auto& gaps = here.world.table->budgets().gap_ids();
   CHECK(gaps.at(static_cast<std::size_t>(GapCause::drained)) == 995);
   CHECK(gaps.at(static_cast<std::size_t>(GapCause::power_loss)) == 0);
 }

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "daemon/base/events.h"
-#include "daemon/core/settings.h"
+#include "daemon/core/settings/sequence_settings.h"
 
 namespace seqd {
 

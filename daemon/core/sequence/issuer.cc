@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/table/sequence_accounts.h"
+#include "daemon/core/sequence/sequence_budgets.h"
 
 namespace seqd {
 namespace {
@@ -41,7 +41,7 @@ void Issuer::note(std::int64_t begin, std::int64_t end, const Caller& caller, Is
   const Issued issue = as_recorded(
       {sequence_, begin, end, caller.client, caller.request, as.kind, as.form, as.wall_s});
   if (pending_ == nullptr) {
-    pending_ = &context_.table.accounts().issuing(sequence_, context_.core.history);
+    pending_ = &context_.budgets.issuing(sequence_, context_.core.history);
   } else {
     if (pending_->merge(issue, held_.last_range_end(), caller.session)) return;
     write();

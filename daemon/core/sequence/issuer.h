@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/context.h"
+#include "daemon/core/context/core_context.h"
 #include "daemon/core/log/state_image.h"
 #include "daemon/core/sequence/held_ranges.h"
 #include "daemon/core/sequence/pending_issue.h"
@@ -74,7 +74,7 @@ class Issuer {
   void end_reservation();
 
   const SequenceContext& context_;
-  // Issued in this turn, not in the log yet; null: nothing is. Of the SequenceAccounts.
+  // Issued in this turn, not in the log yet; null: nothing is. Of the SequenceBudgets.
   PendingIssue* pending_ = nullptr;
   const SequenceId sequence_;
   bool reserving_ = false;  // a reservation waits for the medium

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "daemon/core/history/history_sink.h"
+#include "daemon/core/context/history_sink.h"
+#include "daemon/core/log/log_entry.h"
 
 namespace seqd {
 

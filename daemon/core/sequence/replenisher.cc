@@ -6,7 +6,7 @@
 #include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/log/state_bounds.h"
-#include "daemon/core/table/sequence_accounts.h"
+#include "daemon/core/sequence/sequence_budgets.h"
 
 namespace seqd {
 namespace {
@@ -43,7 +43,7 @@ void Replenisher::replenish(const HeldRanges& held, std::int64_t out, std::int64
   if (room < (spare < 0 ? 1 : settings.lease_min)) return;
   // Many small available ranges (parked ones) would not fit a snapshot.
   if (static_cast<std::int64_t>(held.ranges().size()) >= StateBounds::kRangesIncluded &&
-      !context_.table.accounts().may_hold_another_range()) {
+      !context_.budgets.may_hold_another_range()) {
     return owner_.cannot_lease({ErrorCode::BUSY, "the log has no room for another range of \"" +
                                                      owner_.name() + "\" (daemon.state_log_size)"});
   }

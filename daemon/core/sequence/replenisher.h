@@ -13,7 +13,7 @@
 #include "daemon/core/leasing/lease_sizer.h"
 #include "daemon/core/sequence/held_ranges.h"
 #include "daemon/core/sequence/sequence_owner.h"
-#include "daemon/core/settings.h"
+#include "daemon/core/settings/sequence_settings.h"
 
 namespace seqd {
 

@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/history/gap_event.h"
 #include "daemon/core/leasing/store_scope.h"
+#include "daemon/core/log/gap_event.h"
+#include "daemon/core/sequence/sequence_budgets.h"
 
 namespace seqd {
 namespace {
@@ -50,7 +51,7 @@ LeaseStore* Sequence::store() const {
 
 bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs) {
   if (!waiters_.empty() || !gate_.open() || held().issuable() < count) return false;
-  if (!context_.table.accounts().may_keep(caller.client, held().pieces(count))) return false;
+  if (!context_.budgets.may_keep(caller.client, held().pieces(count))) return false;
   issuer_.issue(caller, count, {IssueKind::batch}, runs);
   note_issued();
   return true;
@@ -133,8 +134,7 @@ void Sequence::serve_waiters() {
     // One entry is reserved for this request already.
     const std::int64_t more = held().pieces(waiters_.front().count) - 1;
     ASSERT(more >= 0);
-    const bool kept =
-        more == 0 || context_.table.accounts().may_keep(waiters_.front().caller.client, more);
+    const bool kept = more == 0 || context_.budgets.may_keep(waiters_.front().caller.client, more);
     const Waiter waiter = waiters_.pop();
     if (!kept) {
       context_.core.replies.failed(
@@ -236,6 +236,11 @@ void Sequence::leased(IdRange range, const Token& lease) {
   touch();
 }
 
+void Sequence::cannot_lease(const Status& why) {
+  if (!waiters_.empty()) end_blocks();  // they may have enough
+  waiters_.fail_unserved(why, available());
+}
+
 void Sequence::end_advance(const Result<std::int64_t>& next_id) {
   ASSERT(advances_ > 0);
   --advances_;
@@ -326,7 +331,7 @@ void Sequence::written_off(std::int64_t begin, std::int64_t end, GapCause cause)
   ASSERT(begin < end);
   gaps_ += end - begin;
   issuer_.note_written_off(end);
-  context_.table.accounts().gap_made(cause, end - begin);
+  context_.budgets.gap_made(cause, end - begin);
 }
 
 // --- refusing, settings, the end

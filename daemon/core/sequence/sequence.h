@@ -12,14 +12,14 @@
 
 #include "daemon/core/blocks/block_table.h"
 #include "daemon/core/log/state_image.h"
-#include "daemon/core/returns/drain.h"
+#include "daemon/core/sequence/drain.h"
 #include "daemon/core/sequence/exhaustion.h"
 #include "daemon/core/sequence/former_counter.h"
 #include "daemon/core/sequence/issuer.h"
 #include "daemon/core/sequence/replenisher.h"
 #include "daemon/core/sequence/sequence_gate.h"
+#include "daemon/core/sequence/sequence_notes.h"
 #include "daemon/core/sequence/waiter_queue.h"
-#include "daemon/core/table/sequence_accounts.h"
 
 namespace seqd {
 
@@ -58,7 +58,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::string_view state_name() const;  // "ready", "fetching", "waiting" or "stopped"
   Status error() const;  // why it is stopped, else why the last lease failed; OK when neither
   const Status& stopped() const { return gate_.stopped(); }
-  SequenceAccounts::Notes& notes() const { return notes_; }
+  SequenceNotes& notes() const { return notes_; }
   // One ID. False: it has to wait.
   bool issue_one(const Caller& caller, std::int64_t* id, IssueAs as = {}) {
     if (!waiters_.empty() || !gate_.open() || !issuer_.issue_one(caller, id, as)) return false;
@@ -140,7 +140,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   bool touched_ = false;
   WaiterQueue waiters_;
   Issuer issuer_;
-  mutable SequenceAccounts::Notes notes_;  // of the table, which has them here
+  mutable SequenceNotes notes_;  // of the table, which has them here
   Replenisher replenisher_;
   Drain drain_;            // to here,
   Exhaustion exhaustion_;  // and the begin of this

@@ -3,6 +3,7 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/sequence/sequence.h"
+#include "daemon/core/sequence/sequence_budgets.h"
 
 namespace seqd {
 namespace {
@@ -32,7 +33,7 @@ Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std:
   note_issued();
   const std::int64_t most = most_out(*settings_);
   const std::int64_t share = share_of(most - out_, most);
-  const bool may_hold = context_.table.accounts().may_hold_another_block();
+  const bool may_hold = context_.budgets.may_hold_another_block();
   // What was recorded for this very request may have filled it.
   const bool accepting = context_.core.log.accepting();
   if (!accepting || !gate_.open() || !waiters_.empty() || held().issuable() == 0 || share < 1 ||
@@ -54,7 +55,7 @@ Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std:
   out_ += range.size();
   context_.core.log.append(block.granted);
   context_.table.blocks().add(block);
-  context_.table.accounts().update(*this);  // a turn has many of these
+  context_.table.block_granted(*this);
   return Run{range.begin(), range.size(), 1};
 }
 
@@ -90,11 +91,6 @@ void Sequence::end_blocks_for_waiters() {
   // What waits is reserved at once: with the blocks that would be more than a power loss may cost.
   const std::int64_t reserved = std::min(waiters_.demand(), available());
   if (reserved > settings_->max_unsynced - out_) end_blocks();
-}
-
-void Sequence::cannot_lease(const Status& why) {
-  if (!waiters_.empty()) end_blocks();  // they may have enough
-  waiters_.fail_unserved(why, available());
 }
 
 // Also where the settings are those of now, and the blocks of an earlier process.

@@ -40,7 +40,7 @@ TEST_CASE("OneUserCannotTakeAllPlacesOfASequence", "[sequence]") {
   orders.world.settle();
   // They have left: their places are there again.
   CHECK(orders.sent().size() == session + 1);
-  CHECK(orders.world.table->accounts().waiting() == 0);
+  CHECK(orders.world.table->budgets().waiting() == 0);
 }
 
 // Requests that wait, of all sequences together: one user gets a share of them.
@@ -63,9 +63,9 @@ TEST_CASE("OneUserCannotTakeAllPlacesOfRequestsThatWait", "[sequence]") {
   REQUIRE(fill(1'000) == 30);
   REQUIRE(fill(2'000) > 0);
   REQUIRE(fill(3'000) > 0);
-  REQUIRE(world.table->accounts().waiting() <= 40);
+  REQUIRE(world.table->budgets().waiting() <= 40);
   world.settle();
-  REQUIRE(world.table->accounts().waiting() == 0);
+  REQUIRE(world.table->budgets().waiting() == 0);
 }
 
 // Requests leave in every way there is: served, cancelled, too late, refused by the store, with a
@@ -86,7 +86,7 @@ TEST_CASE("PlacesOfRequestsThatWaitAreReturnedHoweverTheyLeave", "[sequence]") {
         ++left[answer.status.code()];
       }
       for (const auto& [user, requests] : waiting)
-        REQUIRE(world.table->accounts().waiting_of(user) == requests);
+        REQUIRE(world.table->budgets().waiting_of(user) == requests);
     };
     for (std::uint32_t at = 1; at <= 400; ++at) {
       const auto user = static_cast<UserId>(world.random.below(3));
@@ -125,7 +125,7 @@ TEST_CASE("PlacesOfRequestsThatWaitAreReturnedHoweverTheyLeave", "[sequence]") {
     world.table->begin_stop({ErrorCode::STOPPING, "scripted"});
     world.turn();
     count_answers();
-    REQUIRE(world.table->accounts().waiting() == 0);
+    REQUIRE(world.table->budgets().waiting() == 0);
   }
   for (const ErrorCode code : {ErrorCode::OK, ErrorCode::UNAVAILABLE, ErrorCode::STORE_REFUSED,
                                ErrorCode::SEQ_CHANGED, ErrorCode::STOPPING}) {

@@ -6,14 +6,14 @@
 #include <optional>
 
 #include "daemon/base/status.h"
-#include "daemon/core/context.h"
+#include "daemon/core/context/core_context.h"
 #include "daemon/core/log/log_entry.h"
 
 namespace seqd {
 
 class BlockTable;
 class Sequence;
-class SequenceAccounts;
+class SequenceBudgets;
 class StoreScope;
 
 class SequenceOwner {
@@ -29,8 +29,9 @@ class SequenceOwner {
   virtual Result<std::optional<TextForm>> admit_text(SequenceId sequence) = 0;
   // IDs were issued; a client's are to be kept for repeats. The log has them.
   virtual void recorded(const Issued& issue) = 0;
-  virtual SequenceAccounts& accounts() = 0;
   virtual BlockTable& blocks() = 0;
+  // It has another block, which is counted at once: a turn has many of these.
+  virtual void block_granted(Sequence& sequence) = 0;
   // Requests wait until its floor is read: Sequence::looked() follows.
   virtual void look(SequenceId sequence) = 0;
   // Of a sequence that has leased nothing yet: SEQ_REGRESSED when its period was over for so long
@@ -43,6 +44,7 @@ struct SequenceContext {
   const CoreContext& core;
   SequenceOwner& table;
   StoreScope& scope;
+  SequenceBudgets& budgets;
 };
 
 }  // namespace seqd

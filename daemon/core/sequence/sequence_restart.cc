@@ -9,8 +9,9 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
-#include "daemon/core/log/counter_identity.h"
 #include "daemon/core/sequence/sequence.h"
+#include "daemon/core/sequence/sequence_budgets.h"
+#include "daemon/core/settings/counter_identity.h"
 
 namespace seqd {
 namespace {
@@ -64,7 +65,7 @@ Status Sequence::record_move() {
   here.high_water = std::max(high_water_, former_->leased_below);
   if (!context_.core.log.accepting())
     return {ErrorCode::UNAVAILABLE, "the log waits for the medium; try again"};
-  if (!context_.table.accounts().redefine(former_->definition, here))
+  if (!context_.budgets.redefine(former_->definition, here))
     return {ErrorCode::BUSY, "the log has no room to move \"" + name() +
                                  "\" to another counter (daemon.state_log_size)"};
   context_.core.log.append(here);

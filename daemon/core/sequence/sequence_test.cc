@@ -122,7 +122,7 @@ TEST_CASE("ARequestThatIsRefusedLeavesWhatOthersHaveFailedFor", "[sequence]") {
   REQUIRE(orders.sequence().state_name() == "stopped");
   static_cast<void>(orders.world.range("orders", 60, caller(2), 60'000));
   orders.world.settle();
-  CHECK(orders.world.table->accounts().waiting() == 1);
+  CHECK(orders.world.table->budgets().waiting() == 1);
   CHECK(orders.sequence().state_name() == "stopped");
   orders.world.table->cancel(2);
 }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/table/sequence_accounts.h"
+#include "daemon/core/sequence/sequence_budgets.h"
 
 namespace seqd {
 
@@ -19,13 +19,13 @@ Status WaiterQueue::may_push(UserId user, std::int64_t places, const std::string
                 " in all wait for \"" + name +
                 "\" already, and one user may not have all of the places (sequence.max_waiters)"};
   }
-  const SequenceAccounts& accounts = context_.table.accounts();
-  if (!accounts.may_wait(user)) {
+  const SequenceBudgets& budgets = context_.budgets;
+  if (!budgets.may_wait(user)) {
     return {ErrorCode::BUSY,
-            std::to_string(accounts.waiting_of(user)) + " requests of this user and " +
-                std::to_string(accounts.waiting()) +
+            std::to_string(budgets.waiting_of(user)) + " requests of this user and " +
+                std::to_string(budgets.waiting()) +
                 " in all wait for IDs already, and one user may not have all of the " +
-                std::to_string(accounts.waiting_places()) + " places"};
+                std::to_string(budgets.waiting_places()) + " places"};
   }
   return {};
 }
@@ -37,13 +37,13 @@ void WaiterQueue::push(const Caller& caller, IssueKind kind, std::int64_t count,
   const std::int64_t deadline_ms = context_.core.clock.monotonic_ms() + timeout_ms;
   if (deadline_ms < waiting_->timer_ms) waiting_->timer.cancel();
   waiting_->waiters.push({caller, kind, count, deadline_ms});
-  context_.table.accounts().waiting_began(sequence_, caller);
-  ASSERT(context_.table.accounts().waiting() >= size());
+  context_.budgets.waiting_began(sequence_, caller);
+  ASSERT(context_.budgets.waiting() >= size());
 }
 
 void WaiterQueue::leave(const Waiter& waiter) {
-  ASSERT(context_.table.accounts().waiting() > size());
-  context_.table.accounts().waiting_ended(sequence_, waiter.caller);
+  ASSERT(context_.budgets.waiting() > size());
+  context_.budgets.waiting_ended(sequence_, waiter.caller);
 }
 
 Waiter WaiterQueue::pop() {

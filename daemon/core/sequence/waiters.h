@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "daemon/base/fair_share.h"
-#include "daemon/core/caller.h"
+#include "daemon/core/words/caller.h"
 
 namespace seqd {
 
@@ -29,9 +29,6 @@ class Waiters {
   // IDs all of them together wait for.
   std::int64_t demand() const { return demand_; }
   const Waiter& front() const { return queue_.front().waiter; }
-
-  // A user alone may have three quarters of the places.
-  static constexpr std::int64_t kFactor = 3;
 
   // Whether another request of that user may wait, where there are so many places.
   bool may_push(UserId user, std::int64_t places) {
@@ -67,7 +64,7 @@ class Waiters {
   std::multimap<std::int64_t, Queue::iterator> by_deadline_;
   std::multimap<SessionId, Queue::iterator> by_session_;
   std::int64_t demand_ = 0;
-  FairShare share_{0, kFactor};
+  FairShare share_{0, FairShare::kThreeQuarters};  // of the places
 };
 
 }  // namespace seqd

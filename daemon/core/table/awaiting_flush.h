@@ -4,8 +4,8 @@
 #include <deque>
 #include <functional>
 
-#include "daemon/core/log/log_types.h"
 #include "daemon/core/log/remainder_log.h"
+#include "daemon/core/words/log_types.h"
 
 namespace seqd {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "daemon/base/one_shot.h"
-#include "daemon/core/context.h"
-#include "daemon/core/log/log_types.h"
+#include "daemon/core/context/core_context.h"
+#include "daemon/core/words/log_types.h"
 
 namespace seqd {
 

@@ -1,9 +1,9 @@
 // The drains of sequences: a part of sequence_table.h.
 #include <utility>
 
-#include "daemon/core/periods/period.h"
 #include "daemon/core/table/sequence_moves.h"
 #include "daemon/core/table/sequence_table.h"
+#include "daemon/core/text/period.h"
 
 namespace seqd {
 namespace {

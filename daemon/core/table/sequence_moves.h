@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "daemon/core/leasing/store_scope.h"
-#include "daemon/core/log/counter_identity.h"
 #include "daemon/core/log/state_image.h"
-#include "daemon/core/settings.h"
+#include "daemon/core/settings/counter_identity.h"
+#include "daemon/core/settings/sequence_settings.h"
 
 namespace seqd {
 

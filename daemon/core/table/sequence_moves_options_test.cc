@@ -131,7 +131,7 @@ TEST_CASE("FullLogTakesNoLongerCounter", "[moves]") {
   mover.settings().store = "central";
   mover.settings().binding.collection = std::string(300, 'c');
   const auto enough = mover.world().limits.state_bytes;
-  mover.world().limits.state_bytes = mover.world().table->accounts().state_bytes() + 100;
+  mover.world().limits.state_bytes = mover.world().table->budgets().state_bytes() + 100;
   const DefineSequence former = mover.recorded();
   mover.restart();
   CHECK(mover.code() == ErrorCode::BUSY);

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/core/periods/period.h"
+#include "daemon/core/text/period.h"
 #include "tests/unit/mover.h"
 
 namespace seqd {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/core/log/counter_identity.h"
+#include "daemon/core/settings/counter_identity.h"
 #include "tests/unit/mover.h"
 
 namespace seqd {

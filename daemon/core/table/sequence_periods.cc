@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/periods/forgotten_periods.h"
+#include "daemon/core/names/forgotten_periods.h"
+#include "daemon/core/names/id_form.h"
 #include "daemon/core/table/sequence_table.h"
-#include "daemon/core/text/id_form.h"
 
 namespace seqd {
 namespace {
@@ -318,6 +318,7 @@ void SequenceTable::forget(Sequence& sequence) {
     context_.log.append(known);
   }
   context_.log.append(ForgetSequence{id});
+  budgets_.forgotten(sequence.definition());
   accounts_.forgotten(sequence);
   known_.drop(sequence);
   by_name_.erase(sequence.name());
@@ -325,7 +326,7 @@ void SequenceTable::forget(Sequence& sequence) {
   sequences_.erase(id);
   const auto name = names_.find(base);
   if (is_period || name == names_.end() || any_period_of(base) != 0) return;
-  for (const std::string& form : name->second.forms) accounts_.form_forgotten(form);
+  for (const std::string& form : name->second.forms) budgets_.form_forgotten(form);
   forms_open_.erase(base);
   names_.erase(name);
 }

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "daemon/core/periods/forgotten_periods.h"
+#include "daemon/core/names/forgotten_periods.h"
 #include "tests/unit/daily.h"
 
 #include <catch2/catch.hpp>

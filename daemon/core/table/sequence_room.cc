@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/periods/period.h"
 #include "daemon/core/table/sequence_table.h"
+#include "daemon/core/text/period.h"
 
 namespace seqd {
 namespace {
@@ -25,13 +25,13 @@ Status SequenceTable::check_room(const DefineSequence& definition, bool named,
   std::string why;
   if (by_name_.size() >= most) {
     why = "there are " + count + " sequences already (limits.max_sequences)" + kept;
-  } else if (!accounts_.may_define(definition, named)) {
+  } else if (!budgets_.may_define(definition, named)) {
     limit = "daemon.state_log_size";
     why = "the log has no room for more than these " + count +
           " sequences (daemon.state_log_size)" + kept;
   } else if (!named && user) {
     const auto places =
-        std::min(static_cast<std::int64_t>(most - by_name_.size()), accounts_.room_for(definition));
+        std::min(static_cast<std::int64_t>(most - by_name_.size()), budgets_.room_for(definition));
     if (!accounts_.may_make(*user, places))
       why = "this user began to use " + std::to_string(accounts_.made_by(*user)) +
             " names that are in no table, " + std::to_string(places) +

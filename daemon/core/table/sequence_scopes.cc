@@ -28,7 +28,7 @@ StoreScope& SequenceTable::scope_for(const std::string& store) {
 
 StoreScope& SequenceTable::add_scope(DefineScope definition, StoreScope::Known known) {
   const ScopeId id = definition.scope;
-  accounts_.scope_defined();
+  budgets_.scope_defined();
   next_.scope = std::max(next_.scope, id + 1);
   const auto store = stores_.find(definition.store);
   StoreScope::Owner& owner = *this;
@@ -37,7 +37,7 @@ StoreScope& SequenceTable::add_scope(DefineScope definition, StoreScope::Known k
                                    store == stores_.end() ? nullptr : store->second);
   StoreScope& added = *scopes_.emplace(id, std::move(scope)).first->second;
   SequenceOwner& table = *this;
-  contexts_.emplace(id, SequenceContext{context_, table, added});
+  contexts_.emplace(id, SequenceContext{context_, table, added, budgets_});
   return added;
 }
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/log/counter_identity.h"
-#include "daemon/core/periods/forgotten_periods.h"
+#include "daemon/core/names/forgotten_periods.h"
+#include "daemon/core/settings/counter_identity.h"
 #include "daemon/core/table/sequence_moves.h"
 
 namespace seqd {
@@ -16,19 +16,20 @@ namespace {
 void keep_ids(const std::string& held, bool stays, SequenceSettings& settings) {
   settings.progression.compiled =
       held_progression(held, stays ? ProgressionSettings() : settings.progression);
-  if (stays) settings.max_value = IdProgression::kLastOrdinal;
+  if (stays) settings.max_value = kLastOrdinal;
 }
 
 }  // namespace
 
 SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& settings,
-                             Stores stores, const Limits& limits, BlockPages* pages)
+                             Stores stores, const TableLimits& limits, BlockPages* pages)
     : context_(context),
       settings_(settings),
       stores_(std::move(stores)),
       limits_(limits),
       replays_(context.log, limits.replays),
-      accounts_(replays_, limits.state_bytes, limits.waiting),
+      budgets_(replays_, limits.state_bytes, limits.waiting),
+      accounts_(budgets_),
       blocks_(
           context_,
           [this](const Block& block, std::optional<std::int64_t> taken) {
@@ -42,7 +43,7 @@ void SequenceTable::restore(const StateImage& image) {
   ASSERT(by_name_.empty() && scopes_.empty());
   next_ = image.next_numbers;
   for (const auto& [name, known] : image.names) {
-    for (const std::string& form : known.forms) accounts_.form_defined(form);
+    for (const std::string& form : known.forms) budgets_.form_defined(form);
   }
   for (const auto& [id, definition] : image.scopes) {
     StoreScope::Known known;
@@ -56,7 +57,7 @@ void SequenceTable::restore(const StateImage& image) {
   blocks_.await_clients();  // before a sequence that may not be served ends its blocks
   Moves moves(image);
   for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence, moves);
-  // Both are in the order of the names. For plain ones see SequenceAccounts::Notes.
+  // Both are in the order of the names. For plain ones see SequenceNotes.
   auto own = by_name_.begin();
   for (const auto& [name, known] : image.names) {
     while (own != by_name_.end() && own->first < name) ++own;
@@ -88,7 +89,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image, Moves& all) {
     definition.binding = binding_text(configured->binding, configured->progression);
   }
   Sequence& sequence = add_sequence(definition, settings);
-  accounts_.defined(image.definition);
+  budgets_.defined(image.definition);
   sequence.restore(image);
   if (moves) {
     if (all.leased.empty()) {
@@ -178,7 +179,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<User
   context_.log.append(definition);
   note_begun(known, settings->periods);
   const Sequence& made = add_sequence(definition, *settings);
-  accounts_.defined(definition);
+  budgets_.defined(definition);
   if (user && !settings->named) accounts_.made(made, *user);
   settle_name(name);
   return definition.sequence;
@@ -214,7 +215,7 @@ std::vector<const Sequence*> SequenceTable::list(std::string_view after, std::si
 }
 
 void SequenceTable::cancel(SessionId session, const Refusal& why) {
-  for (const SequenceId id : accounts_.waited_for_by(session)) {
+  for (const SequenceId id : budgets_.waited_for_by(session)) {
     const Status refused = why ? why(at(id).name()) : Status();
     if (!why || !refused.ok()) at(id).cancel(session, refused);
   }
@@ -224,14 +225,14 @@ void SequenceTable::cancel(SessionId session, const Refusal& why) {
 
 std::size_t SequenceTable::flush_issues() {
   // Not all that were touched: any user may request this any number of times.
-  const std::size_t count = accounts_.issuing().size();
-  for (const SequenceId id : accounts_.issuing()) at(id).flush_issues();
-  accounts_.issues_flushed();
+  const std::size_t count = budgets_.issuing().size();
+  for (const SequenceId id : budgets_.issuing()) at(id).flush_issues();
+  budgets_.issues_flushed();
   return count;
 }
 
 void SequenceTable::end_turn() {
-  if (touched_.empty()) return ASSERT(accounts_.issuing().empty());  // issuing touches a sequence
+  if (touched_.empty()) return ASSERT(budgets_.issuing().empty());  // issuing touches a sequence
   // One round: what a pump touches again (a log that does not accept) is for the next turn.
   pumped_.clear();
   pumped_.swap(touched_);
@@ -239,7 +240,7 @@ void SequenceTable::end_turn() {
     sequence->pump();
     accounts_.update(*sequence);
   }
-  accounts_.issues_flushed();
+  budgets_.issues_flushed();
 }
 
 void SequenceTable::when_durable(SequenceId sequence, std::function<void()> then) {
@@ -252,6 +253,10 @@ void SequenceTable::when_durable(SequenceId sequence, std::function<void()> then
 void SequenceTable::recorded(const Issued& issue) {
   ASSERT(issue.client != 0);
   replays_.record(issue);
+}
+
+void SequenceTable::block_granted(Sequence& sequence) {
+  accounts_.update(sequence);
 }
 
 void SequenceTable::durable(LogPosition position) {
@@ -286,10 +291,10 @@ void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) 
 
 // --- reload and stop
 
-std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
+std::vector<std::string> SequenceTable::apply_settings(const TableLimits& limits) {
   limits_ = limits;
   replays_.set_limits(limits.replays);
-  accounts_.set_limits(limits.state_bytes, limits.waiting);
+  budgets_.set_limits(limits.state_bytes, limits.waiting);
   std::vector<std::string> not_applied;
   for (const auto& [name, id] : by_name_) {
     Sequence& sequence = at(id);

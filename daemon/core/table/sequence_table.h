@@ -8,13 +8,13 @@
 #include <unordered_map>
 
 #include "daemon/base/one_shot.h"
-#include "daemon/core/blocks/block_table.h"
 #include "daemon/core/leasing/store_scope.h"
-#include "daemon/core/periods/current_periods.h"
+#include "daemon/core/names/current_periods.h"
+#include "daemon/core/names/known_names.h"
 #include "daemon/core/sequence/sequence.h"
 #include "daemon/core/table/awaiting_flush.h"
 #include "daemon/core/table/floor_looks.h"
-#include "daemon/core/table/known_names.h"
+#include "daemon/core/table/sequence_accounts.h"
 #include "daemon/core/table/shared_settings.h"
 #include "daemon/core/table/table_limits.h"
 
@@ -25,12 +25,11 @@ class SequenceTable final : public RemainderLogObserver,
                             private SequenceOwner,
                             private StoreScope::Owner {
  public:
-  using Limits = TableLimits;
   using Stores = std::map<std::string, LeaseStore*>;  // by name; they outlive the table
 
   // `pages` may be null: then there are no blocks.
   SequenceTable(const CoreContext& context, const SettingsSource& settings, Stores stores,
-                const Limits& limits, BlockPages* pages = nullptr);
+                const TableLimits& limits, BlockPages* pages = nullptr);
   void restore(const StateImage& image);  // what recovery found; once, before anything else
   // That of the name, or of its present period; made if there is room for it. NO_SEQUENCE, BUSY.
   Result<SequenceId> open(std::string_view name, std::optional<UserId> user = {});
@@ -65,7 +64,7 @@ class SequenceTable final : public RemainderLogObserver,
   std::size_t flush_issues();  // of this turn, so that a repeat finds it: so many sequences
   void end_turn();  // decides what this turn left to decide; then the log may be committed
   // With those of the SettingsSource now. Returns the sequences whose change needs a restart.
-  std::vector<std::string> apply_settings(const Limits& limits);
+  std::vector<std::string> apply_settings(const TableLimits& limits);
   // Raises its counter: no ID below `next_id` is leased any more; 0: none that was granted here.
   // Answers with its next ID, unless the daemon ends. A stopped sequence continues.
   void advance(SequenceId id, std::int64_t next_id, bool withdraw,
@@ -87,18 +86,18 @@ class SequenceTable final : public RemainderLogObserver,
   // The end: then leave_clean() when settled() or no time is left; exit behind the next flush.
   void begin_stop(const Status& why);
   bool settled() const, leave_clean();  // whether what was recorded has to become durable first
-  SequenceAccounts& accounts() override { return accounts_; }
+  SequenceBudgets& budgets() { return budgets_; }
+  SequenceAccounts& accounts() { return accounts_; }
   BlockTable& blocks() override { return blocks_; }
   const BlockTable& blocks() const { return blocks_; }
-  void durable(LogPosition position) override;
-  void flush_failed(const Status& status) override;
+  void durable(LogPosition) override, flush_failed(const Status&) override;
   void snapshot(const std::function<void(const LogEntry&)>& entry) const override;
 
  private:
   void touched(Sequence& sequence) override { touched_.push_back(&sequence); }
   void when_durable(SequenceId sequence, std::function<void()> then) override;
   void when_durable(std::function<void()> then) override { when_durable(0, std::move(then)); }
-  void recorded(const Issued& issue) override;
+  void recorded(const Issued&) override, block_granted(Sequence&) override;
   Status check_not_removed(SequenceId sequence) const override;
   void look(SequenceId id) override, scope_owned(ScopeId) override, scope_failed(ScopeId) override;
   bool scope_lost(ScopeId scope) override, scope_holds(ScopeId scope) const override;
@@ -123,8 +122,9 @@ class SequenceTable final : public RemainderLogObserver,
   const CoreContext context_;
   const SettingsSource& settings_;
   const Stores stores_;
-  Limits limits_;
+  TableLimits limits_;
   ReplayTable replays_;
+  SequenceBudgets budgets_;
   SequenceAccounts accounts_;
   BlockTable blocks_;
   SharedSettings shared_settings_;
@@ -134,7 +134,7 @@ class SequenceTable final : public RemainderLogObserver,
   std::pair<SequenceId, Sequence*> last_;           // what at() found last; 0: nothing
   std::map<std::string_view, SequenceId> by_name_;  // no hash: callers choose the names
   KnownNames<Sequence> known_;
-  std::map<std::string, DefineName, std::less<>> names_;        // but for the plain ones, see Notes
+  std::map<std::string, DefineName, std::less<>> names_;        // but for SequenceNotes::plain_name
   std::map<std::string, LogPosition, std::less<>> forms_open_;  // durable with these positions
   CurrentPeriods periods_;
   OneShot period_timer_{context_.timers};

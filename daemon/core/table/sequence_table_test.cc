@@ -136,7 +136,7 @@ TEST_CASE("ASequenceOfWhichNothingIsLeftIsRemoved", "[sequence_table]") {
     }
     return removed->code();
   };
-  const std::int64_t bytes = world.table->accounts().state_bytes();
+  const std::int64_t bytes = world.table->budgets().state_bytes();
   CHECK(remove() == ErrorCode::UNAVAILABLE);
   CHECK(removed->text().find("IDs are available") != std::string::npos);
   REQUIRE(world.table->drain(orders, 1'000, [](const DrainReport&) {}).ok());
@@ -149,7 +149,7 @@ TEST_CASE("ASequenceOfWhichNothingIsLeftIsRemoved", "[sequence_table]") {
   CHECK_FALSE(world.table->is_there(orders));
   CHECK(world.table->find("orders") == 0);
   CHECK(world.log.image.names.size() == 1);
-  CHECK(world.table->accounts().state_bytes() < bytes);
+  CHECK(world.table->budgets().state_bytes() < bytes);
   world.turn();
   world.restart();
   world.settle();
@@ -219,9 +219,9 @@ TEST_CASE("CancelReachesEverySequence", "[sequence_table]") {
   static_cast<void>(daemon.world.next("orders", {7, 1, 0}));
   static_cast<void>(daemon.world.next("bills", {7, 2, 0}));
   static_cast<void>(daemon.world.next("bills", {8, 1, 0}));
-  REQUIRE(daemon.world.table->accounts().waiting() == 3);
+  REQUIRE(daemon.world.table->budgets().waiting() == 3);
   daemon.world.table->cancel(7);
-  REQUIRE(daemon.world.table->accounts().waiting() == 1);
+  REQUIRE(daemon.world.table->budgets().waiting() == 1);
   daemon.world.settle();
   REQUIRE(daemon.world.answers.sent.size() == 1);
 }
@@ -311,7 +311,7 @@ TEST_CASE("ReloadAppliesWhatCanBeAppliedAndNamesTheRest", "[sequence_table]") {
 TEST_CASE("ReloadedLimitsApply", "[sequence_table]") {
   CoreDaemon daemon({"a", "b"});
   daemon.one("a");
-  SequenceTable::Limits limits;
+  TableLimits limits;
   limits.sequences = 1;
   static_cast<void>(daemon.world.table->apply_settings(limits));
   REQUIRE(daemon.error_of("b") == ErrorCode::BUSY);
@@ -373,7 +373,7 @@ TEST_CASE("RangeThatTheLogHasNoRoomForIsNotLeased", "[sequence_table]") {
   world.settle();
   REQUIRE(world.table->open("a").ok());
   world.turn();
-  const std::int64_t bytes = world.table->accounts().state_bytes();
+  const std::int64_t bytes = world.table->budgets().state_bytes();
   world.limits.state_bytes = bytes + room * StateBounds::kRangeBytes;
   world.table->apply_settings(world.limits);
   REQUIRE_FALSE(world.range("a", 40));
@@ -382,7 +382,7 @@ TEST_CASE("RangeThatTheLogHasNoRoomForIsNotLeased", "[sequence_table]") {
   REQUIRE(world.answers.sent.size() == 1);
   CHECK((world.answers.sent[0].status.code() == ErrorCode::BUSY) == (room < 2));
   if (room < 2) CHECK(world.store.lease_calls.size() == static_cast<std::size_t>(2 + room));
-  CHECK(world.table->accounts().state_bytes() <= world.limits.state_bytes);
+  CHECK(world.table->budgets().state_bytes() <= world.limits.state_bytes);
 }
 
 }  // namespace

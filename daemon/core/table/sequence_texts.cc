@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/core/names/id_form.h"
 #include "daemon/core/table/sequence_table.h"
-#include "daemon/core/text/id_form.h"
 
 namespace seqd {
 namespace {
@@ -58,7 +58,7 @@ Result<std::optional<TextForm>> SequenceTable::admit_text(SequenceId id) {
     // While there is no ID for it, nobody knows whether there will be a text.
     if (sequence.held().issuable() == 0) return std::optional<TextForm>();
     if (known.forms.size() >= DefineName::kMostForms) return changed_too_often(known);
-    if (!accounts_.may_define_form(form)) {
+    if (!budgets_.may_define_form(form)) {
       return Status(ErrorCode::BUSY, "the log has no room for another format of \"" + known.name +
                                          "\" (daemon.state_log_size)");
     }
@@ -71,7 +71,7 @@ Result<std::optional<TextForm>> SequenceTable::admit_text(SequenceId id) {
 
 // What is lost in a power cut must not have been sent: the next form is compared with it.
 void SequenceTable::add_form(DefineName& known, const std::string& form) {
-  accounts_.form_defined(form);
+  budgets_.form_defined(form);
   known.forms.push_back(form);
   context_.log.append(known);
   context_.log.make_durable();

@@ -264,7 +264,7 @@ TEST_CASE("ATableThatComesBackToAStoreThatWasPutBackSaysSo", "[core][reload]") {
   CHECK(orders.world.table->apply_settings(orders.world.limits).empty());
   CHECK(orders.world.next("orders") == std::nullopt);
   CHECK(orders.world.status.code() == ErrorCode::SEQ_REGRESSED);
-  CHECK(orders.world.table->accounts().waiting() == 0);
+  CHECK(orders.world.table->budgets().waiting() == 0);
 }
 
 // It is kept for the day on which its counter is configured again.

@@ -50,11 +50,12 @@ std::size_t hash_of(const SequenceSettings& settings) {
         binding.seed_collection, binding.seed_field, settings.text.format, settings.text.time_zone,
         settings.text.scramble_key_file, settings.periods.period})
     text(part);
+  for (const bool part : {settings.named, binding.create, binding.create_index, settings.blocks})
+    number(std::int64_t{part});
   for (const std::int64_t part :
-       {static_cast<std::int64_t>(settings.mode), std::int64_t{settings.named},
-        static_cast<std::int64_t>(binding.key_type), static_cast<std::int64_t>(binding.meaning),
-        binding.first_id, std::int64_t{binding.create}, std::int64_t{binding.create_index},
-        settings.lease_min, settings.lease_max, settings.lease_duration_ms, settings.max_available,
+       {static_cast<std::int64_t>(settings.mode), static_cast<std::int64_t>(binding.key_type),
+        static_cast<std::int64_t>(binding.meaning), binding.first_id, settings.lease_min,
+        settings.lease_max, settings.lease_duration_ms, settings.max_available,
         settings.max_unsynced, settings.max_value, static_cast<std::int64_t>(settings.reuse),
         settings.wait_timeout_ms, settings.max_waiters, settings.periods.retain_ms,
         settings.periods.current ? settings.periods.current->begin_s : 0})

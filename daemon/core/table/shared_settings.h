@@ -7,7 +7,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "daemon/core/settings.h"
+#include "daemon/core/settings/sequence_settings.h"
 
 namespace seqd {
 

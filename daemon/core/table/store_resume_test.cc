@@ -2,8 +2,8 @@
 #include <optional>
 #include <string>
 
-#include "daemon/core/leasing/floor_watch.h"
 #include "daemon/core/leasing/store_scope.h"
+#include "daemon/core/upkeep/floor_watch.h"
 #include "tests/unit/idle_host.h"
 
 #include <catch2/catch.hpp>

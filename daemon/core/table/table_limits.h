@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "daemon/core/blocks/block_table.h"
-#include "daemon/core/log/replay_table.h"
+#include "daemon/core/clients/replay_table.h"
 #include "daemon/core/log/state_bounds.h"
 
 namespace seqd {

@@ -13,8 +13,8 @@
 
 #include "daemon/base/text/scramble.h"
 #include "daemon/base/time/calendar.h"
-#include "daemon/core/periods/period.h"
 #include "daemon/core/text/id_text.h"
+#include "daemon/core/text/period.h"
 
 namespace seqd {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/periods/period.h"
+#include "daemon/core/text/period.h"
 
 namespace seqd {
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "daemon/base/status.h"
-#include "daemon/core/named_sequence.h"
-#include "daemon/core/settings.h"
+#include "daemon/core/settings/named_sequence.h"
+#include "daemon/core/settings/sequence_settings.h"
 #include "daemon/main/config/config_problems.h"
 #include "daemon/main/config/config_settings.h"
 #include "daemon/main/config/sequences/pattern_list.h"

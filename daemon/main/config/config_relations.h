@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "daemon/core/settings.h"
+#include "daemon/core/settings/sequence_settings.h"
 #include "daemon/main/config/config_problems.h"
 #include "daemon/main/config/config_settings.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "daemon/core/user_list.h"
+#include "daemon/core/words/user_list.h"
 #include "daemon/state/start_rules.h"
 #include "daemon/store/lease_trace.h"
 

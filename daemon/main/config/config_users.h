@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/core/user_list.h"
+#include "daemon/core/words/user_list.h"
 #include "daemon/main/config/config_problems.h"
 
 namespace seqd {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/periods/period.h"
+#include "daemon/core/text/period.h"
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"

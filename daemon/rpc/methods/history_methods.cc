@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/periods/purge_rule.h"
 #include "daemon/core/text/id_format.h"
 #include "daemon/core/text/period_name.h"
+#include "daemon/core/upkeep/purge_rule.h"
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/history_packing.h"

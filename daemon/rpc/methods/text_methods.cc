@@ -4,7 +4,7 @@
 #include <string>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/text/id_form.h"
+#include "daemon/core/names/id_form.h"
 #include "daemon/core/text/id_format.h"
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/issuing.h"

@@ -257,7 +257,7 @@ void pack_counts(Packer& packer, const MethodContext& context, const Session& se
     for (const LeaseResult result : {LeaseResult::granted, LeaseResult::found})
       leases += store.leases->ended.at(static_cast<std::size_t>(result));
   }
-  const auto& gaps = context.table.accounts().gap_ids();
+  const auto& gaps = context.table.budgets().gap_ids();
   pack_pair(packer, "leases", leases);
   pack_pair(packer, "gaps", std::accumulate(gaps.begin(), gaps.end(), std::int64_t{0}));
   pack_pair(packer, "errors",
@@ -268,7 +268,7 @@ void method_status(const MethodContext& context, Session& session, const Message
   const DaemonFacts facts = context.control.facts();
   std::size_t sequences = context.table.size();
   std::int64_t issued = context.table.accounts().sums().issued;
-  std::int64_t waiting = context.table.accounts().waiting();
+  std::int64_t waiting = context.table.budgets().waiting();
   if (context.inserts != nullptr) {
     issued += context.inserts->inserted();
     waiting += context.inserts->waiting();

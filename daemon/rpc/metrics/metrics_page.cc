@@ -172,16 +172,17 @@ bool MetricsPage::log(MetricsText& text) {
 
 bool MetricsPage::totals(MetricsText& text) {
   const SequenceAccounts& accounts = source_.table.accounts();
+  const SequenceBudgets& budgets = source_.table.budgets();
   const bool inserts = source_.inserts != nullptr;
   text.begin(kIssued);
   text.sample(kIssued, {}, accounts.issued_here() + (inserts ? source_.inserts->inserted() : 0));
   text.begin(kGaps);
   for (std::size_t at = 0; at < kGapCauses; ++at) {
     text.sample(kGaps, {{"cause", gap_cause_name(static_cast<GapCause>(at))}},
-                accounts.gap_ids().at(at));
+                budgets.gap_ids().at(at));
   }
   text.begin(kWaiting);
-  text.sample(kWaiting, {}, accounts.waiting() + (inserts ? source_.inserts->waiting() : 0));
+  text.sample(kWaiting, {}, budgets.waiting() + (inserts ? source_.inserts->waiting() : 0));
   text.begin(kSequences);
   text.sample(
       kSequences, {},

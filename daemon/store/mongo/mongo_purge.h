@@ -8,7 +8,7 @@
 #include <chrono>
 #include <vector>
 
-#include "daemon/core/periods/purge_store.h"
+#include "daemon/core/upkeep/purge_store.h"
 #include "daemon/store/mongo/driver/mongo_client.h"
 
 namespace seqd {

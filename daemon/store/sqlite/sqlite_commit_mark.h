@@ -17,7 +17,7 @@
 
 #include "daemon/base/files/files.h"
 #include "daemon/base/status.h"
-#include "daemon/core/leasing/token.h"
+#include "daemon/core/words/token.h"
 
 namespace seqd {
 

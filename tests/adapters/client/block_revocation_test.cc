@@ -87,7 +87,7 @@ TEST_CASE("NoIdIsTakenThatTheEndOfItsBlockDidNotCount", "[blocks][revocation]") 
   PageTest test;
   REQUIRE(test.pages->open(kClient, ::geteuid()).to_string() == "OK");
   std::shared_ptr<engine::BlockPage> page;
-  REQUIRE(engine::BlockPage::attach(test.told(kClient), page).ok());
+  REQUIRE(engine::BlockPage::attach(test.page_info(kClient), page).ok());
   Board& board = shared_board();
   const pid_t taker = ::fork();
   REQUIRE(taker >= 0);

@@ -16,8 +16,8 @@ std::optional<Ordinals> ordinals_of(const SequenceSettings& home, const Answer& 
     if (begins_again(home)) continue;
     const std::int64_t step = progression->form().increment;
     const std::int64_t last = run.first + (run.count - 1) * step;
-    const auto begin = progression->find(run.first, IdProgression::kLastOrdinal);
-    const auto end = progression->find(last, IdProgression::kLastOrdinal);
+    const auto begin = progression->find(run.first, kLastOrdinal);
+    const auto end = progression->find(last, kLastOrdinal);
     const bool whole = begin && end && end->ordinal - begin->ordinal == run.count - 1;
     if (!whole || (run.step != step && run.count > 1)) return std::nullopt;
     out.emplace_back(begin->ordinal, end->ordinal + 1);

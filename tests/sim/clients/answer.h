@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/settings.h"
+#include "daemon/core/settings/sequence_settings.h"
 #include "daemon/core/text/id_text.h"
 #include "protocol/messages.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/core/log/counter_identity.h"
-#include "daemon/core/text/id_form.h"
+#include "daemon/core/names/id_form.h"
+#include "daemon/core/settings/counter_identity.h"
 #include "tests/sim/configuration/text_forms.h"
 
 namespace seqd::sim {
@@ -30,7 +30,7 @@ bool SiteSettings::knows_form(const LogMirror& log, const std::string& name) con
 void SiteSettings::write_other_progression(SequenceSettings& settings, std::int64_t how) {
   IdProgression::Form form;
   if (settings.progression.compiled != nullptr) form = settings.progression.compiled->form();
-  if (form.max == IdProgression::kLastOrdinal) form.max = 1'000'000;
+  if (form.max == kLastOrdinal) form.max = 1'000'000;
   const bool starts_elsewhere = how == 1 && form.increment != 1;
   if (starts_elsewhere) {
     form.start += form.start < form.max ? 1 : -1;

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/settings.h"
+#include "daemon/core/settings/sequence_settings.h"
 #include "daemon/core/text/id_format.h"
 
 namespace seqd::sim {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "daemon/base/status.h"
-#include "daemon/core/settings.h"
+#include "daemon/core/settings/sequence_settings.h"
 #include "daemon/main/config/config_settings.h"
 
 namespace seqd {

@@ -50,11 +50,11 @@ class Progression {
   }
 
   void use(const IdProgression::Form& form) {
-    const bool counts_ids = form.increment == 1 && !form.cycle && form.start >= 1 &&
-                            form.start <= IdProgression::kLastOrdinal;
+    const bool counts_ids =
+        form.increment == 1 && !form.cycle && form.start >= 1 && form.start <= kLastOrdinal;
     if (counts_ids) {
       settings_.binding.first_id = form.start;
-      settings_.max_value = std::min(form.max, IdProgression::kLastOrdinal);
+      settings_.max_value = std::min(form.max, kLastOrdinal);
       return;
     }
     settings_.binding.first_id = 1;

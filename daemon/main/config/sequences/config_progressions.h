@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/settings.h"
+#include "daemon/core/settings/sequence_settings.h"
 #include "daemon/main/config/config_problems.h"
 
 namespace seqd {

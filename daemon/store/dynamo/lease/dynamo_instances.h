@@ -40,7 +40,7 @@ class DynamoItemPlan : public DynamoPlan<Answer> {
   int attempts_ = 0;
 };
 
-// The heartbeat of an instance, compared and raised; see core/heartbeat.h.
+// The heartbeat of an instance, compared and raised; see daemon/core/leasing/heartbeat.h.
 class DynamoBeat final : public DynamoItemPlan<Result<BeatOutcome>> {
  public:
   DynamoBeat(const DynamoInstances& instances, const BeatRequest& request, std::int64_t wall_ms)

@@ -1,6 +1,7 @@
 // MongoReturn: returns one range, or finds out what became of that. Range and record change as
-// one step: in a transaction where the token says `ledger`, in the counter's document where it says
-// `slot`. In `plain` mode there is nowhere to keep the token, and nothing is returned.
+// one step: in a transaction where the token says `ledger` or `session`, in the counter's document
+// where it says `slot`. In `plain` mode there is nowhere to keep the token, and nothing is
+// returned.
 //
 // Invariant: the lease slot's record is replaced only while it holds the token that was seen
 // before, like that of a lease. So a return that arrives late, after it was given up or followed by

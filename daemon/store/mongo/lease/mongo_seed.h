@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "daemon/base/status.h"
-#include "daemon/core/log/counter_binding.h"
+#include "daemon/core/words/counter_binding.h"
 #include "daemon/store/mongo/driver/mongo_client.h"
 
 namespace seqd {
