@@ -38,7 +38,7 @@ export interface Peeked<I extends number | bigint = number> {
   last: I | null;
 }
 
-/** The result of `status`; section 3 of the protocol has all keys. */
+/** The result of `status`; section 11 of the protocol has all keys. */
 export interface Status {
   version: string;
   pid: number;

@@ -1,8 +1,13 @@
-"""Ordinary MessagePack-RPC clients of other languages' packages, unmodified: Python's pynvim, and Neovim itself (Vim script, C)."""
+"""Ordinary MessagePack-RPC clients of other languages' packages, unmodified: Python's pynvim, and Neovim itself (Vim script, C);
+and the smallest client of PROTOCOL.md."""
 
 import json
+import os
+import re
+import socket
 import subprocess
 
+import harness
 from servers.patience import PROGRAM_SECONDS
 
 PYNVIM = """
@@ -64,3 +69,28 @@ def test_NeovimTakesIdsAndShowsTheError(daemon, scratch):
     out = json.loads(result.read_text())
     assert out.pop("types") == [0] * 5  # v:t_number
     check(out)
+
+
+def test_TheSmallestClientOfTheProtocolTriesOnceMore(daemon, scratch):
+    document = (harness.PROJECT / "protocol/PROTOCOL.md").read_text()
+    program = re.search(r"```python\n(.*?)```", document, re.DOTALL).group(1) + '\nprint(next_id("orders"))\n'
+
+    def start(path):
+        return subprocess.Popen(["/usr/bin/python3", "-c", program], env={**os.environ, "SEQD_SOCKET": str(path)},
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+
+    assert start(daemon.socket).communicate(timeout=PROGRAM_SECONDS)[0] == "1\n"
+    path = daemon.short / "front"
+    with socket.socket(socket.AF_UNIX) as front:
+        front.bind(str(path))
+        front.listen()
+        front.settimeout(PROGRAM_SECONDS)
+        client = start(path)
+        with front.accept()[0] as lost:  # the daemon carries the request out, and the reply is lost
+            assert lost.recv(4096)
+            assert daemon.connect().next() == 2
+        with front.accept()[0] as again, socket.socket(socket.AF_UNIX) as behind:
+            behind.connect(str(daemon.socket))
+            behind.sendall(again.recv(4096))
+            again.sendall(behind.recv(4096))
+        assert client.communicate(timeout=PROGRAM_SECONDS)[0] == "3\n"
