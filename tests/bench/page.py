@@ -124,6 +124,27 @@ def legend(rows: List[Row]) -> str:
     return "\n".join(f"- `{row.key}`: {row.title()}, {row.placement()}" for row in rows) + "\n"
 
 
+# What a reader asks first: a load in words, its row, and the peer to put seqd beside.
+SUMMARY = (("one ID at a time, by library, on one CPU", "library-1", "seqd", ("redis", "postgresql-cache1", "mongod")),
+           ("the same, program and server on a CPU each", "library-split", "seqd", ("redis",)),
+           ("8 connections, 16 requests in flight on each", "8x16", "seqd", ("redis",)),
+           ("the same, of 10,000 sequences", "sequences-10000", "seqd", ("redis",)),
+           ("32 threads, a connection each", "threads-32", "seqd", ("redis", "postgresql-cache100")),
+           ("8 hosts on one counter of mongod", "hosts-8", "seqd", ("redis", "mongod")),
+           ("blocks: IDs taken inside the program", "library-1", "seqd-blocks", ("cosid",)))
+
+
+def summary(results: dict) -> str:
+    def rate(row: str, side: str) -> str:
+        return f"{short(median(results[row][side], 'ids_per_s'))}/s"
+
+    rows = [[what, rate(row, ours), "; ".join(f"{SIDES[peer].title} {rate(row, peer)}" for peer in peers)]
+            for what, row, ours, peers in SUMMARY]
+    cost = ("Medians of IDs/s; Redis ran without persistence. What seqd costs: IDs of hosts interleave, and a power loss makes the "
+            "available IDs a gap. [Where seqd loses](#where-seqd-loses) has all that it loses, [Goals](#goals) what it should reach.")
+    return "## Summary\n\n" + table(["load", "seqd", "beside"], rows) + "\n" + wrapped(cost) + "\n"
+
+
 def machine(figures: dict) -> str:
     rows = [["CPU", figures["cpu"]], ["cores", str(figures["cpus"])], ["memory", f"{figures['memory_gib']} GiB"],
             ["kernel", f"Linux {figures['kernel']}"],
@@ -175,7 +196,7 @@ def page(figures: dict, tails: dict) -> str:
     connections = [BY_KEY[key] for key in plots.SERIES["connections"][0]]
     depths = [row for row in DAEMON_ROWS if row not in one and (row not in connections or row.key == "8x1")]
     return "\n".join([
-        INTRODUCTION, machine(figures), METHOD.format(**figures), goals(figures), where_seqd_loses(figures),
+        INTRODUCTION, summary(results), machine(figures), METHOD.format(**figures), goals(figures), where_seqd_loses(figures),
         section(results, "One ID at a time, by library", [plots.BARS], LIBRARY_ROWS[:1] + SPLIT_ROWS),
         section(results, "One connection", [], one),
         section(results, "Requests in flight", ["depth", "depth-library"], depths + LIBRARY_ROWS[1:]),
