@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "client-lib/seqctl/exit_codes.h"
+#include "protocol/limits.h"
 
 namespace seqd::seqctl {
 namespace {
@@ -187,11 +188,11 @@ void describe_checks(CLI::App& app, Arguments& arguments) {
 }
 
 void describe_taking(CLI::App& app, Arguments& arguments) {
-  const auto count_range = CLI::Range(std::int64_t{1}, kMostIds);
   CLI::App* next =
       add(app, arguments, "next", "take IDs and print them, one a line", Command::next, kTaking);
   next->add_option("NAME", arguments.name, "the sequence")->required();
-  next->add_option("-n,--count", arguments.count, "how many (default 1)")->check(count_range);
+  next->add_option("-n,--count", arguments.count, "how many (default 1)")
+      ->check(CLI::Range(std::int64_t{1}, kMostIds));
   next->add_flag("--text", arguments.as_text, "print text in the sequence's format");
   CLI::App* parse = add(app, arguments, "parse",
                         "decode the text of an ID; fails if the text is not valid", Command::parse);
@@ -213,7 +214,11 @@ void describe_taking(CLI::App& app, Arguments& arguments) {
   CLI::App* range = add(app, arguments, "range", "take COUNT IDs and print runs: first count step",
                         Command::range, kTaking);
   range->add_option("NAME", arguments.name, "the sequence")->required();
-  range->add_option("COUNT", arguments.count, "how many")->required()->check(count_range);
+  range
+      ->add_option("COUNT", arguments.count,
+                   "how many, at most limits.max_count of the daemon (default 100,000)")
+      ->required()
+      ->check(CLI::Range(std::int64_t{1}, protocol::kCountLimit.max));
 }
 
 void describe_commands(CLI::App& app, Arguments& arguments) {

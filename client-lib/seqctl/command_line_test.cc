@@ -180,6 +180,7 @@ TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
                             {"next", "a", "-n", "-5"},
                             {"next", "a", "-n", "x"},
                             {"range", "a", "0"},
+                            {"range", "a", "10000001"},
                             {"list", "-o", "xml"},
                             {"ping", "--timeout", "0"},
                             {"ping", "--timeout", "soon"},
