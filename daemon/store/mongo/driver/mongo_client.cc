@@ -92,8 +92,8 @@ Status MongoClients::status_of(const bson_error_t& error, const std::string& col
     if (error.code == 13) {
       return {ErrorCode::STORE_REFUSED, what +
                                             "; the user needs find, insert, update, remove, "
-                                            "createCollection, listIndexes and collStats there "
-                                            "(role readWrite)"};
+                                            "createCollection, createIndex, listIndexes and "
+                                            "collStats there (role readWrite)"};
     }
     return {
         ErrorCode::STORE_REFUSED,
