@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "daemon/main/config/options/options_text.h"
+#include "daemon/main/exit_codes.h"
 #include "daemon/main/modules/store_modules.h"
 #include "daemon/os/journal/catalog.h"
 #include "protocol/version.h"
@@ -26,7 +27,17 @@ std::string generated(const std::string& what) {
   if (what == "scdoc") return options_scdoc();
   if (what == "sample") return options_sample();
   if (what == "errors") return errors_scdoc();
-  return options_help();
+  return options_help(OptionSet::all);
+}
+
+std::string exit_codes_help() {
+  std::string out = "Exit codes, see seqd(8):\n";
+  for (const ExitCode& one : kExitCodes) {
+    const std::string code = std::to_string(one.code);
+    out.append("  ").append(code).append(std::string(4 - code.size(), ' '));
+    out.append(one.meaning).append("\n");
+  }
+  return out;
 }
 
 struct Words {
@@ -38,6 +49,8 @@ struct Words {
 
 void describe(CLI::App& app, Words& words) {
   app.set_version_flag("--version", "seqd " SEQD_VERSION);
+  app.set_help_all_flag("--help-all",
+                        "Print this help message with all options of the configuration and exit");
   app.add_option("--config", words.request.file,
                  "the configuration; /etc/seqd/seqd.toml if there is one")
       ->type_name("FILE");
@@ -52,10 +65,7 @@ void describe(CLI::App& app, Words& words) {
       ->check(CLI::IsMember({"scdoc", "sample", "errors", "help"}))
       ->group("");
   app.add_flag("--print-catalog", words.print_catalog)->group("");
-  app.footer(
-      "Exit codes: 0 stopped in an orderly way, 2 invalid usage, 78 invalid configuration; see "
-      "seqd(8).\n\nOptions of the configuration, with their defaults:\n" +
-      options_help());
+  app.footer(exit_codes_help());
 }
 
 }  // namespace
@@ -70,7 +80,13 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return leave(app.help());
+    return leave(app.help() +
+                 "Basic options of the configuration, with their defaults (--help-all prints all "
+                 "of them):\n" +
+                 options_help(OptionSet::basic));
+  } catch (const CLI::CallForAllHelp&) {
+    return leave(app.help() + "Options of the configuration, with their defaults:\n" +
+                 options_help(OptionSet::all));
   } catch (const CLI::CallForVersion&) {
     return leave("seqd " SEQD_VERSION "\n" + describe_store_modules());
   } catch (const CLI::Error& error) {

@@ -7,10 +7,6 @@
 
 namespace seqd {
 
-// Exit codes that are part of the interface.
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitConfig = 78;  // EX_CONFIG of sysexits.h
-
 struct CommandLine {
   enum class Action {
     serve,

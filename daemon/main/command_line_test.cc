@@ -1,5 +1,6 @@
 #include "daemon/main/command_line.h"
 #include "daemon/main/config/options/options.h"
+#include "daemon/main/exit_codes.h"
 #include "protocol/version.h"
 
 // Last, so that CHECK is the one of the tests.
@@ -50,8 +51,18 @@ TEST_CASE("AWrongArgumentIsAUsageError") {
   }
 }
 
-TEST_CASE("HelpNamesEveryOptionOfTheConfiguration") {
+TEST_CASE("HelpNamesTheBasicOptionsOfTheConfigurationAndEveryExitCode") {
   const CommandLine line = parse({"--help"});
+  CHECK(line.exit_code == 0);
+  CHECK(line.output.find("  sequence.meaning\n") != std::string::npos);
+  CHECK(line.output.find("  sequence.lease_min\n") == std::string::npos);
+  CHECK(line.output.find("--help-all") != std::string::npos);
+  for (const ExitCode& one : kExitCodes)
+    CHECK(line.output.find("\n  " + std::to_string(one.code) + " ") != std::string::npos);
+}
+
+TEST_CASE("HelpAllNamesEveryOptionOfTheConfiguration") {
+  const CommandLine line = parse({"--help-all"});
   CHECK(line.exit_code == 0);
   CHECK(!line.failed);
   for (const OptionInfo* option : all_options()) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/main/command_line.h"
 #include "daemon/main/daemon.h"
 #include "daemon/main/exit_codes.h"
 #include "daemon/main/modules/store_modules.h"

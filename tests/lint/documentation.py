@@ -86,6 +86,12 @@ class Documentation:
         for message_id in sorted({one for one in identities if identities.count(one) > 1}):
             self.complaints.append(f"daemon/base/events.def: the MESSAGE_ID {message_id} stands there twice")
 
+    def exit_codes(self, seqd_help):
+        explained = re.findall(r"^\*(\d+)\*$", self.text(MAN + "seqd.8.scd"), re.M)
+        listed = re.findall(r"^  (\d+) +\S", seqd_help, re.M)
+        if listed != explained or not listed:
+            self.complaints.append(f"{MAN}seqd.8.scd: explains the exit codes {', '.join(explained)}, and --help lists {', '.join(listed)}")
+
     def version(self, said):
         """Where the version is written down besides protocol/version.h."""
         version = said.split()[1]
@@ -139,7 +145,9 @@ def main(seqd, seqctl, root="."):
     documentation.errors()
     documentation.options()
     documentation.events(output_of(seqd, "--print-catalog"))
-    documentation.command_line(MAN + "seqd.8.scd", output_of(seqd, "--help"), long_options)
+    seqd_help = output_of(seqd, "--help")
+    documentation.command_line(MAN + "seqd.8.scd", seqd_help, long_options)
+    documentation.exit_codes(seqd_help)
     seqctl_help = output_of(seqctl, "--help")
     if not subcommands(seqctl_help):
         documentation.complaints.append("seqctl --help lists no commands that this check can find")

@@ -1,5 +1,6 @@
 #include "daemon/main/config/options/options_text.h"
 
+#include <algorithm>
 #include <array>
 
 #include "daemon/main/config/options/options.h"
@@ -12,6 +13,43 @@ constexpr std::array kErrors = {
 #include "protocol/errors.def"
 #undef X
 };
+
+constexpr std::array<std::string_view, 26> kBasic = {
+    "daemon.socket",
+    "daemon.admins",
+    "daemon.state_dir",
+    "daemon.metrics_address",
+    "daemon.allow_unlisted",
+    "daemon.default_store",
+    "store.type",
+    "store.uri_file",
+    "store.database",
+    "store.region",
+    "store.aws_credentials_file",
+    "sequence.store",
+    "sequence.mode",
+    "sequence.collection",
+    "sequence.key_field",
+    "sequence.key",
+    "sequence.counter_field",
+    "sequence.meaning",
+    "sequence.first_id",
+    "sequence.max_value",
+    "sequence.period",
+    "sequence.format",
+    "sequence.time_zone",
+    "sequence.reuse",
+    "sequence.allow",
+    "sequence.deny",
+};
+
+std::string name_of(const OptionInfo& option) {
+  return std::string(option_table_name(option.table)).append(".").append(option.key);
+}
+
+bool is_basic(const OptionInfo& option) {
+  return std::find(kBasic.begin(), kBasic.end(), name_of(option)) != kBasic.end();
+}
 
 // The default as it would stand in the file; empty when there is none.
 template <typename Settings>
@@ -80,9 +118,8 @@ std::string_view table_introduction(OptionTable table) {
       return "A limit on everything that a client can make grow. Exceeding one is an error with a "
              "name.";
     case OptionTable::store:
-      return "A central store, one table each. Without any, there is one called \"default\" of "
-             "type "
-             "sqlite.";
+      return "A store: a database with counters. Each has a table, as [store.central]. Without any "
+             "there is one store, \"default\", of type sqlite.";
     case OptionTable::sequence:
       return "A sequence, by name or by pattern (* any text, ? one character). Its own table takes "
              "precedence over patterns, a longer pattern over a shorter one; one table applies, on "
@@ -106,16 +143,43 @@ std::string_view sample_header(OptionTable table) {
   return {};
 }
 
+// One entry of seqd.toml(5).
+template <typename Settings>
+std::string scdoc_entry(const Option<Settings>& option) {
+  const std::string fallback = default_text(option);
+  std::string out = "*" + scdoc_escape(option.key) + "*\n\t";
+  out.append(scdoc_escape(sentence(option.description)));
+  out.append(" Allowed: ").append(scdoc_escape(allowed_values(option))).append(".");
+  if (!fallback.empty()) out.append(" Default: ").append(scdoc_escape(fallback)).append(".");
+  return out.append(" ").append(reload_text(option.reload)).append("\n\n");
+}
+
+// Appends the options that are basic, or those that are not, by their tables. The first heading of
+// a table has its introduction.
+void append_scdoc(std::string& out, bool basic) {
+  each_table([&out, basic](const auto& table) {
+    std::string entries;
+    for (const auto& option : table) {
+      if (is_basic(option) == basic) entries.append(scdoc_entry(option));
+    }
+    if (entries.empty()) return;
+    const OptionTable which = table.front().table;
+    out.append("## [" + std::string(option_table_name(which)) + "]\n\n");
+    const std::string introduction = scdoc_escape(table_introduction(which)) + "\n\n";
+    if (out.find(introduction) == std::string::npos) out.append(introduction);
+    out.append(entries);
+  });
+}
+
 }  // namespace
 
-std::string options_help() {
+std::string options_help(OptionSet which) {
   std::string out;
-  each_table([&out](const auto& table) {
+  each_table([&out, which](const auto& table) {
     for (const auto& option : table) {
-      std::string name(option_table_name(option.table));
-      name.append(".").append(option.key);
+      if (which == OptionSet::basic && !is_basic(option)) continue;
       const std::string fallback = default_text(option);
-      out.append("  ").append(name).append("\n");
+      out.append("  ").append(name_of(option)).append("\n");
       out.append("      ").append(allowed_values(option));
       out.append(fallback.empty() ? "\n" : " [" + fallback + "]\n");
       out.append(wrapped(option.description, "      ", 100));
@@ -125,21 +189,10 @@ std::string options_help() {
 }
 
 std::string options_scdoc() {
-  std::string out;
-  each_table([&out](const auto& table) {
-    const OptionTable which = table.front().table;
-    out.append("## [" + std::string(option_table_name(which)) + "]\n\n");
-    out.append(scdoc_escape(table_introduction(which))).append("\n\n");
-    for (const auto& option : table) {
-      const std::string fallback = default_text(option);
-      out.append("*").append(scdoc_escape(option.key)).append("*\n");
-      std::string text = scdoc_escape(sentence(option.description)) +
-                         " Allowed: " + scdoc_escape(allowed_values(option)) + ".";
-      if (!fallback.empty()) text.append(" Default: " + scdoc_escape(fallback) + ".");
-      text.append(" ").append(reload_text(option.reload));
-      out.append("\t").append(text).append("\n\n");
-    }
-  });
+  std::string out = "The basic options; ADVANCED OPTIONS has the others.\n\n";
+  append_scdoc(out, true);
+  out.append("# ADVANCED OPTIONS\n\nThe defaults of these options suit almost all hosts.\n\n");
+  append_scdoc(out, false);
   return out;
 }
 

@@ -2,13 +2,17 @@
 // pages' lists and the sample file. Pure; any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace seqd {
 
+// Basic: what an ordinary host configures; the defaults of the others suit almost all hosts.
+enum class OptionSet : std::uint8_t { basic, all };
+
 // "limits.max_count  an integer from 1 to 10000000 [100000]": for `seqd --help`.
-std::string options_help();
-// The list of options of seqd.toml(5), in scdoc's language.
+std::string options_help(OptionSet which);
+// The list of options of seqd.toml(5), in scdoc's language: the basic ones, and ADVANCED OPTIONS.
 std::string options_scdoc();
 // packaging/seqd.toml: every option with its default, commented out.
 std::string options_sample();

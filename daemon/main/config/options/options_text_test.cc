@@ -35,13 +35,38 @@ TEST_CASE("TheSampleIsAConfigurationAndHoldsEveryOption") {
 TEST_CASE("TheDefaultsInTheSampleAreTheDefaults") {
   const std::string sample = options_sample();
   // [store.default] stays a comment: without its header its options belong elsewhere.
-  const std::string text = uncommented(sample.substr(0, sample.find("\n# A central store")));
+  const std::string text = uncommented(sample.substr(0, sample.find("\n# A store: ")));
   const auto read = parse_configuration(text, "f", {});
   INFO(read.status().text());
   REQUIRE(read.ok());
   const auto defaults = parse_configuration("", "f", {});
   CHECK(read->daemon == defaults->daemon);
   CHECK(read->limits == defaults->limits);
+}
+
+TEST_CASE("TheShortHelpHasTheBasicOptionsAlone") {
+  const auto names_in = [](const std::string& help) {
+    std::size_t found = 0;
+    for (const OptionInfo* option : all_options()) {
+      const std::string table(option_table_name(option->table));
+      if (help.find("  " + table + "." + std::string(option->key) + "\n") != std::string::npos)
+        ++found;
+    }
+    return found;
+  };
+  const std::string basic = options_help(OptionSet::basic);
+  CHECK(names_in(basic) == 26);
+  CHECK(basic.find("sequence.meaning\n") != std::string::npos);
+  CHECK(basic.find("sequence.lease_min\n") == std::string::npos);
+  CHECK(names_in(options_help(OptionSet::all)) == all_options().size());
+}
+
+TEST_CASE("TheManualPageHasTheBasicOptionsFirst") {
+  const std::string page = options_scdoc();
+  const std::size_t advanced = page.find("\n# ADVANCED OPTIONS\n");
+  REQUIRE(advanced != std::string::npos);
+  CHECK(page.find("*meaning*\n") < advanced);
+  CHECK(page.find("*lease\\_min*\n") > advanced);
 }
 
 TEST_CASE("TheManualPageNamesEveryOptionAndEveryError") {
