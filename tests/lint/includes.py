@@ -42,6 +42,9 @@ FLOORS = (
     (".",),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+# The picture of them, where Turn stands for what is in no room.
+ARCHITECTURE = "daemon/doc/ARCHITECTURE.md"
+PICTURE = re.compile(r"^ ?(\d+)  (\w.*)$", re.MULTILINE)
 
 # The tests beside the code are part of one program each, and share what lies in that program's folder under tests/. Those
 # of the adapters may also fetch a neighbour, to work on real parts.
@@ -132,8 +135,16 @@ def foreign_complaint(name, folder, included):
     return None
 
 
+def picture_complaints(tree):
+    if not (tree.root / ARCHITECTURE).is_file():
+        return []
+    drawn = [(int(floor), tuple(rooms.split())) for floor, rooms in PICTURE.findall(tree.text(ARCHITECTURE))]
+    wanted = [(floor, tuple(room.replace(".", "Turn") for room in rooms)) for floor, rooms in enumerate(FLOORS, 1)]
+    return [] if drawn[::-1] == wanted else [f"{ARCHITECTURE}: the picture of the floors of core is not that of tests/lint/includes.py"]
+
+
 def check(tree):
-    complaints = []
+    complaints = picture_complaints(tree)
     for name in tree.sources():
         folder = folder_of(name)
         if folder is None:

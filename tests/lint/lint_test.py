@@ -84,6 +84,12 @@ class Checks(unittest.TestCase):
             "daemon/core/words/a_test.cc": '#include "daemon/core/table/b.h"\n',
         }))
 
+    def test_a_picture_of_the_floors_that_is_wrong_is_found(self):
+        picture = "\n".join(f"{floor:2}  {'  '.join(rooms)}" for floor, rooms in list(enumerate(includes.FLOORS, 1))[::-1]).replace("10  .", "10  Turn")
+        self.assertEqual([], self.complaints(includes.check, {includes.ARCHITECTURE: picture}))
+        self.assert_one(includes.check, includes.ARCHITECTURE, picture.replace("names", "maps"))
+        self.assert_one(includes.check, includes.ARCHITECTURE, "no picture\n")
+
     def test_core_that_knows_the_wire_is_found(self):
         self.assert_one(includes.check, "daemon/core/a.h", '#include "protocol/messages.h"\n')
 
