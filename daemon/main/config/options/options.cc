@@ -69,12 +69,12 @@ template <OptionTable wanted>
 std::vector<Option<typename SettingsOf<wanted>::Type>> collect() {
   using Wanted = typename SettingsOf<wanted>::Type;
   std::vector<Option<Wanted>> out;
-#define OPTION(table, key, field, type, fallback, min, max, choices, reload, description)       \
+#define OPTION(table, key, field, type, fallback, min, max, choices, reload, use, description)  \
   if constexpr (OptionTable::table == wanted) {                                                 \
     []<typename Settings>(std::vector<Option<Settings>>& list) {                                \
       list.push_back(                                                                           \
           {{OptionTable::table, #key, OptionType::type, fallback, min, max, choices,            \
-            OptionReload::reload, description},                                                 \
+            OptionReload::reload, OptionUse::use, description},                                 \
            [](Settings& settings, const OptionValue& value) { assign(settings.field, value); }, \
            [](const Settings& settings) { return fetch(settings.field); }});                    \
     }.template operator()<Wanted>(out);                                                         \

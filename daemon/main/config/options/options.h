@@ -30,6 +30,8 @@ enum class OptionType : std::uint8_t {
   users,   // an array of users and @groups; kept as text with a blank between them
 };
 enum class OptionReload : std::uint8_t { live, restart };
+// Basic: what an ordinary host configures. Advanced: its default suits almost all hosts.
+enum class OptionUse : std::uint8_t { basic, advanced };
 
 // A value in checked form: text for text, path, secret and users, a number for the other types; an
 // empty text for an integer that need not be given and is not.
@@ -46,6 +48,7 @@ struct OptionInfo {
   std::int64_t max;
   std::string_view choices;  // separated by |
   OptionReload reload;
+  OptionUse use;
   std::string_view description;
 };
 

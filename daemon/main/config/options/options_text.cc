@@ -1,6 +1,5 @@
 #include "daemon/main/config/options/options_text.h"
 
-#include <algorithm>
 #include <array>
 
 #include "daemon/main/config/options/options.h"
@@ -14,41 +13,8 @@ constexpr std::array kErrors = {
 #undef X
 };
 
-constexpr std::array<std::string_view, 26> kBasic = {
-    "daemon.socket",
-    "daemon.admins",
-    "daemon.state_dir",
-    "daemon.metrics_address",
-    "daemon.allow_unlisted",
-    "daemon.default_store",
-    "store.type",
-    "store.uri_file",
-    "store.database",
-    "store.region",
-    "store.aws_credentials_file",
-    "sequence.store",
-    "sequence.mode",
-    "sequence.collection",
-    "sequence.key_field",
-    "sequence.key",
-    "sequence.counter_field",
-    "sequence.meaning",
-    "sequence.first_id",
-    "sequence.max_value",
-    "sequence.period",
-    "sequence.format",
-    "sequence.time_zone",
-    "sequence.reuse",
-    "sequence.allow",
-    "sequence.deny",
-};
-
 std::string name_of(const OptionInfo& option) {
   return std::string(option_table_name(option.table)).append(".").append(option.key);
-}
-
-bool is_basic(const OptionInfo& option) {
-  return std::find(kBasic.begin(), kBasic.end(), name_of(option)) != kBasic.end();
 }
 
 // The default as it would stand in the file; empty when there is none.
@@ -154,13 +120,13 @@ std::string scdoc_entry(const Option<Settings>& option) {
   return out.append(" ").append(reload_text(option.reload)).append("\n\n");
 }
 
-// Appends the options that are basic, or those that are not, by their tables. The first heading of
-// a table has its introduction.
-void append_scdoc(std::string& out, bool basic) {
-  each_table([&out, basic](const auto& table) {
+// Appends the options of that use, by their tables. The first heading of a table has its
+// introduction.
+void append_scdoc(std::string& out, OptionUse use) {
+  each_table([&out, use](const auto& table) {
     std::string entries;
     for (const auto& option : table) {
-      if (is_basic(option) == basic) entries.append(scdoc_entry(option));
+      if (option.use == use) entries.append(scdoc_entry(option));
     }
     if (entries.empty()) return;
     const OptionTable which = table.front().table;
@@ -177,7 +143,7 @@ std::string options_help(OptionSet which) {
   std::string out;
   each_table([&out, which](const auto& table) {
     for (const auto& option : table) {
-      if (which == OptionSet::basic && !is_basic(option)) continue;
+      if (which == OptionSet::basic && option.use != OptionUse::basic) continue;
       const std::string fallback = default_text(option);
       out.append("  ").append(name_of(option)).append("\n");
       out.append("      ").append(allowed_values(option));
@@ -190,9 +156,9 @@ std::string options_help(OptionSet which) {
 
 std::string options_scdoc() {
   std::string out = "The basic options; ADVANCED OPTIONS has the others.\n\n";
-  append_scdoc(out, true);
+  append_scdoc(out, OptionUse::basic);
   out.append("# ADVANCED OPTIONS\n\nThe defaults of these options suit almost all hosts.\n\n");
-  append_scdoc(out, false);
+  append_scdoc(out, OptionUse::advanced);
   return out;
 }
 

