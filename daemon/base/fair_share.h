@@ -42,7 +42,7 @@ class FairShare {
     return mine == 0 || mine + more <= left * factor_;
   }
 
-  // Also above what allows() would: the caller has decided.
+  // Does not check allows(): the caller decides.
   void take(UserId user, std::int64_t amount) {
     if (amount == 0) return;
     used_ += amount;

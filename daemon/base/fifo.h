@@ -43,7 +43,7 @@ class Fifo {
   void pop_front() {
     ASSERT(!empty());
     items_[first_++] = T();
-    // Those that were taken are as many as are left: so each is moved once at most, on average.
+    // At least half of the values were taken, so each is moved at most once, on average.
     if (first_ * 2 >= items_.size()) close_up();
   }
   void pop_back() {
@@ -72,7 +72,7 @@ class Fifo {
   }
 
   std::vector<T> items_;
-  std::size_t first_ = 0;  // those before it were taken
+  std::size_t first_ = 0;  // index of the front
 };
 
 }  // namespace seqd

@@ -1,6 +1,5 @@
-// IdRange: the right to issue the IDs [begin, end). Move-only, so that a range is in one place at a
-// time: its holder owns those IDs, and a moved-from range is empty. IDs are within 1 .. 2^63-1. One
-// thread.
+// IdRange: the right to issue the IDs [begin, end). Move-only, so that a range has one owner at a
+// time, and a moved-from range is empty. IDs are within 1 .. 2^63-1. One thread.
 #pragma once
 
 #include <cstdint>

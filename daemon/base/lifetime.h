@@ -14,7 +14,8 @@ class Lifetime {
   Lifetime(const Lifetime&) = delete;
   Lifetime& operator=(const Lifetime&) = delete;
 
-  // Does what `call` does while this lives, and then nothing. `call` may refer to the owner.
+  // Returns a function that runs `call` while this exists, and does nothing afterwards. `call` may
+  // refer to the owner.
   template <typename Call>
   auto guard(Call call) const {
     return [alive = std::weak_ptr(alive_), call = std::move(call)](auto&&... arguments) {

@@ -19,10 +19,10 @@ std::string masked_address(std::string_view uri);
 // secret, by the words in it.
 bool is_named_secret(std::string_view name);
 
-// `text` with "***" in place of each of `secrets`; empty ones are none.
+// `text` with "***" in place of each of `secrets`; empty ones are ignored.
 std::string hide(std::string text, const std::vector<std::string>& secrets);
 
-// "%41" is "A"; what is no such code stays.
+// "%41" is "A"; other text is unchanged.
 std::string percent_decoded(std::string_view text);
 
 }  // namespace seqd

@@ -1,5 +1,5 @@
-// The names of the files that belong to a state directory for as long as the machine runs, and lie
-// where memory is: its witness, its pages of blocks. Pure; any thread.
+// The names of the files that belong to a state directory until the next reboot, and are kept in
+// memory: its witness and its pages of blocks. Pure; any thread.
 #pragma once
 
 #include <string>

@@ -27,9 +27,9 @@ struct FileIdentity {
 enum class FileSystemKind : std::uint8_t {
   local,    // keeps what was synced over a power loss
   memory,   // gone after a reboot (tmpfs)
-  overlay,  // local, but its files may be those of an image that others run, too
+  overlay,  // local, but its files may be part of a shared image
   remote,   // NFS, SMB, a cluster's: locks and caches cannot be relied on
-  unknown,  // of a program (FUSE): it may be any of the others
+  unknown,  // FUSE: it may be any of the other kinds
 };
 
 class File {
@@ -39,8 +39,8 @@ class File {
   virtual Result<std::size_t> read_at(std::uint64_t offset, std::span<std::uint8_t> into) = 0;
   // Writes all of `bytes`. After an error any part of them may be in the file.
   virtual Status write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) = 0;
-  // Returns OK when all that was written before is on the medium. After an error nothing is known
-  // and a second call proves nothing.
+  // Returns OK when all that was written before is on the medium. After an error it is unknown what
+  // is there, and a second call proves nothing.
   virtual Status sync_data() = 0;
   // Makes the file at least `size` bytes long, with written blocks on the medium for all of them,
   // and syncs that. What is in the file stays; new bytes are zero.
@@ -64,7 +64,7 @@ class Directory {
   virtual Result<std::unique_ptr<File>> open(const std::string& name) = 0;
   // The same for a file of `size` bytes that is mapped; new bytes are zero.
   virtual Result<std::unique_ptr<SharedMemory>> map(const std::string& name, std::size_t size) = 0;
-  // Renames over whatever had the new name.
+  // Replaces a file that has the new name.
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   // Returns OK when the names made and renamed before are on the medium.
   virtual Status sync() = 0;

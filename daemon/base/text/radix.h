@@ -3,7 +3,8 @@
 // read as them; Crockford's reads I and L as 1 and O as 0, which it does not have. Constants; any
 // thread.
 //
-// Invariant: write() gives one text a number and width, and value() knows each of its digits.
+// Invariant: write() gives exactly one text for a number and a width, and value() knows each of its
+// digits.
 #pragma once
 
 #include <cstddef>

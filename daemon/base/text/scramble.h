@@ -1,5 +1,5 @@
 // Scramble: a keyed permutation of the numbers with so many digits in some base, so that a number
-// does not tell how many there were before it. It is FF1 of NIST SP 800-38G over a block cipher
+// does not reveal how many there were before it. It is FF1 of NIST SP 800-38G over a block cipher
 // that is passed in (AES: daemon/os/aes.h). Immutable; any thread; the cipher outlives it.
 //
 // Invariant: decrypt() undoes encrypt() of the same key, tweak, base and number of digits.

@@ -1,5 +1,5 @@
 // Clock: where the time comes from. The daemon reads it through this interface only, so that the
-// simulator can turn it.
+// simulator can set it.
 #pragma once
 
 #include <cstdint>
