@@ -32,7 +32,7 @@ Status check_socket(int fd) {
 }  // namespace
 
 Result<std::vector<int>> activated_sockets() {
-  // Clears the variables, whatever they say, and sets close-on-exec.
+  // Clears the variables, also if they are invalid, and sets close-on-exec.
   const int count = sd_listen_fds(1);
   if (count < 0)
     return Status(ErrorCode::CONFIG,

@@ -48,7 +48,8 @@ int notify_at_once(const std::string& state) {
   return code;
 }
 
-// Tells it now, or says why that cannot be: always of what systemd waits for, of the rest once.
+// Sends the state, or raises an event with the cause: for an awaited state every time, for others
+// only at the first of consecutive failures.
 bool ServiceNotifier::deliver(const std::string& state, bool awaited) {
   const int code = notify_at_once(state);
   if (code >= 0) {
@@ -66,13 +67,13 @@ bool ServiceNotifier::deliver(const std::string& state, bool awaited) {
 }
 
 void ServiceNotifier::send(const std::string& state) {
-  if (!untold_.empty() && deliver(untold_, false)) untold_.clear();
+  if (!unsent_.empty() && deliver(unsent_, false)) unsent_.clear();
   deliver(state, false);
 }
 
 void ServiceNotifier::must_send(std::string state) {
-  if (!untold_.empty() && deliver(untold_, false)) untold_.clear();
-  untold_ = deliver(state, true) ? std::string() : std::move(state);
+  if (!unsent_.empty() && deliver(unsent_, false)) unsent_.clear();
+  unsent_ = deliver(state, true) ? std::string() : std::move(state);
 }
 
 void ServiceNotifier::ready(std::string_view status) {

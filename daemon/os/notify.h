@@ -12,9 +12,9 @@
 
 namespace seqd {
 
-// As sd_notify(3), which waits without end while nobody takes its messages: a process 1 that is
-// frozen would stop the daemon with it. Positive, 0 where nobody asked, or a negative errno
-// (-EAGAIN: nobody takes it now). Any thread, while none changes the environment.
+// As sd_notify(3), but without waiting: sd_notify blocks while process 1 does not read its socket.
+// Positive if sent, 0 if $NOTIFY_SOCKET is not set, or a negative errno (-EAGAIN: the socket is
+// full). Any thread, while none changes the environment.
 int notify_at_once(const std::string& state);
 
 class ServiceNotifier {
@@ -29,20 +29,20 @@ class ServiceNotifier {
   void reloading();
   void stopping(std::string_view status);
   void watchdog();
-  // Asks for this much more time from now to start or to stop.
+  // Requests this much more time from now to start or to stop.
   void extend_timeout(std::int64_t time_us);
 
   // How often to call watchdog(), half of the unit's interval; 0: never. At least 1.
   static std::int64_t watchdog_interval_ms();
 
  private:
-  // Something that systemd waits for: the newest of them is not forgotten.
+  // For a state that systemd waits for: the newest one is repeated until it is sent.
   void must_send(std::string state);
   void send(const std::string& state);
   bool deliver(const std::string& state, bool awaited);
 
   EventSink& events_;
-  std::string untold_;  // what systemd waits for and could not be told
+  std::string unsent_;  // a state that systemd waits for and that could not be sent
   bool failing_ = false;
 };
 

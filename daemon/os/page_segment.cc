@@ -25,7 +25,7 @@ using protocol::kBlockSlots;
 constexpr std::size_t kMark = 56;
 static_assert(kMark >= sizeof(BlockSlot) && kMark + sizeof(std::uint64_t) <= kBlockSlotBytes);
 
-// Made by us: an owner can be changed and given, a creator cannot.
+// Created by this user: the owner of a segment can be changed, its creator cannot.
 bool is_ours(const shmid_ds& facts, std::int32_t key) {
   return facts.shm_perm.cuid == ::geteuid() && facts.shm_perm.__key == key &&
          facts.shm_segsz == kBlockPageBytes;
@@ -36,7 +36,8 @@ bool is_ours(const shmid_ds& facts, std::int32_t key) {
 std::unique_ptr<PageSegment> PageSegment::attach(int id) {
   void* const at = ::shmat(id, nullptr, 0);
   if (reinterpret_cast<std::intptr_t>(at) == -1) return nullptr;
-  // A client may not have it swapped out under us; where that is not allowed, it is only slower.
+  // Locked, so that no client can have it swapped out; if locking is not permitted, access is only
+  // slower.
   static_cast<void>(::mlock(at, kBlockPageBytes));
   return std::unique_ptr<PageSegment>(new PageSegment(id, at));
 }
@@ -45,7 +46,7 @@ PageSegment::Made PageSegment::make(std::int32_t key, UserId user) {
   ASSERT(key > 0);
   const int id = ::shmget(key, kBlockPageBytes, IPC_CREAT | IPC_EXCL | 0600);
   if (id < 0) return {nullptr, errno};
-  // Attached before it is another's, so that nothing can come between.
+  // Attached before the owner changes, so that the new owner cannot interfere.
   std::unique_ptr<PageSegment> made = attach(id);
   int error = errno;
   if (made != nullptr) {
@@ -60,7 +61,7 @@ PageSegment::Made PageSegment::make(std::int32_t key, UserId user) {
 std::unique_ptr<PageSegment> PageSegment::find(std::int32_t key) {
   const int id = key > 0 ? ::shmget(key, 0, 0) : -1;
   if (id < 0) return nullptr;
-  // What is attached keeps its number, so the facts are those of what was attached.
+  // An attached segment keeps its ID, so the facts belong to the segment that was attached.
   std::unique_ptr<PageSegment> found = attach(id);
   shmid_ds facts{};
   if (found == nullptr || ::shmctl(id, IPC_STAT, &facts) != 0 || !is_ours(facts, key))
@@ -74,7 +75,7 @@ void PageSegment::discard(std::int32_t key) {
   const int id = key > 0 ? ::shmget(key, 0, 0) : -1;
   if (id < 0) return;
   shmid_ds facts{};
-  // Who took the right to look from us left us that to remove.
+  // A client can withdraw the permission to read the facts, but not the creator's right to remove.
   const bool seen = ::shmctl(id, IPC_STAT, &facts) == 0;
   if (seen ? is_ours(facts, key) : errno == EACCES) ::shmctl(id, IPC_RMID, nullptr);
 }
@@ -110,7 +111,7 @@ void PageSegment::mark(std::int32_t key) {
     number<std::uint64_t>(slot, kMark) = static_cast<std::uint64_t>(key);
 }
 
-// `block` comes last: until then a kill leaves a block that its slot was never told of.
+// `block` is written last: after a kill before that, the block counts as unpublished.
 void PageSegment::publish(const BlockPlace& place) {
   auto& slot = number<BlockSlot>(place.slot, 0);
   const std::atomic_ref<std::uint64_t> taken(slot.taken);
@@ -133,11 +134,11 @@ std::optional<std::int64_t> PageSegment::taken(const BlockPlace& place) const {
   const std::atomic_ref<std::uint64_t> block(slot.block);
   const std::atomic_ref<std::uint64_t> taken(slot.taken);
   const std::uint64_t count = taken.load(std::memory_order_acquire);
-  const bool told = block.load(std::memory_order_acquire) == place.block;
+  const bool published = block.load(std::memory_order_acquire) == place.block;
   if (mark.load(std::memory_order_acquire) != static_cast<std::uint64_t>(key_)) return std::nullopt;
-  // It was never told, unless this process knows better.
-  if (!told && published_[place.slot] != place.block) return 0;
-  if (!told || count > static_cast<std::uint64_t>(place.count)) return std::nullopt;
+  // It was never published, unless by this process: then the client overwrote the slot.
+  if (!published && published_[place.slot] != place.block) return 0;
+  if (!published || count > static_cast<std::uint64_t>(place.count)) return std::nullopt;
   return static_cast<std::int64_t>(count);
 }
 

@@ -85,7 +85,7 @@ SharedPages::SharedPages(std::unique_ptr<SharedMemory> index, Random& random, Di
       name_(std::move(name)),
       has_barrier_(has_barrier()) {
   ASSERT(index_->bytes().size() >= kIndexBytes);
-  // Where it has gone already it is made again by keep_index().
+  // If it is already missing, keep_index() creates it again.
   if (const Result<FileIdentity> found = place_.identity(name_); found.ok()) identity_ = *found;
 }
 
@@ -94,12 +94,13 @@ Result<bool> SharedPages::keep_index() {
   if (found.ok() && *found == identity_) return false;
   Result<std::unique_ptr<SharedMemory>> index = place_.map(name_, kIndexBytes);
   if (!index.ok()) return index.status();
-  // In a directory that was moved it would not be found.
+  // If the directory was moved, the new index would not be found.
   found = place_.identity(name_);
   if (!found.ok()) return found.status();
   const std::unique_ptr<SharedMemory> former = std::exchange(index_, std::move(*index));
   identity_ = *found;
-  // Others of this user can write to a file, so it may have keys that are not ours.
+  // Other processes of this user can write to the file, so it may hold keys that seqd did not
+  // write.
   std::fill(entries().begin(), entries().end(), Entry{});
   std::size_t at = 0;
   for (auto& [client, page] : pages_) {
@@ -130,7 +131,7 @@ Status SharedPages::open(ClientId client, UserId user) {
             "no page for blocks: the system has no membarrier (Linux 4.16, or a filter forbids "
             "it)"};
   }
-  // Its page would belong to all users that are not known here.
+  // Its page would belong to all users that are not mapped here.
   if (user == kNoUserOrGroup) {
     return {ErrorCode::UNAVAILABLE,
             "no page for blocks: the daemon's user namespace does not know the client's user"};

@@ -16,7 +16,7 @@
 namespace seqd {
 namespace {
 
-// The name stands in front of what is mapped: keys are numbers, and others choose them, too.
+// The name stands in front of the mapped bytes, because other programs may use the same key.
 constexpr std::size_t kNameSize = 128;
 constexpr int kMostTries = 8;
 

@@ -1,6 +1,6 @@
 // The system's clocks. CLOCK_MONOTONIC, not CLOCK_BOOTTIME: it is what libuv's timers count, so a
 // deadline and the timer that watches it agree; and after a suspend the waiters have the time left
-// that they had, instead of failing all at once before the store could be asked. Any thread.
+// that they had, instead of failing all at once before the store could be queried. Any thread.
 #pragma once
 
 #include "daemon/base/time/clock.h"

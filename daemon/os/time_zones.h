@@ -1,6 +1,5 @@
 // Time zones by their IANA names, from the zone files of this system (tzdata), without touching the
-// process's own time zone. The only file that knows the library
-// absl/time. Blocking reads of small
+// process's own time zone. The only file that uses the library absl/time. Blocking reads of small
 // files; at start and reload only. What it returns is immutable; any thread.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The numbers of users and groups by their names, from the system's databases (NSS). Blocks as long
-// as those need: for the time in which a configuration is read.
+// The numbers of users and groups by their names, from the system's databases (NSS). Blocking; used
+// only while a configuration is read.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The kinds of file systems by the number that statfs() tells. Pure; any thread.
+// The kinds of file systems by the number that statfs() reports. Pure; any thread.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 namespace seqd {
 namespace {
 
-// Programs that show what another host has. virtiofs is not among them: it is the usual volume of a
-// virtual machine, for which a host may have shared a disk of its own.
+// FUSE programs whose files are on another host. virtiofs is not among them: it is the usual volume
+// of a virtual machine, for which a host may have shared a disk of its own.
 constexpr std::array<std::string_view, 18> kRemote = {
     "fuse.sshfs",     "fuse.glusterfs", "fuse.ceph",    "fuse.ceph-fuse", "fuse.s3fs",
     "fuse.goofys",    "fuse.gcsfuse",   "fuse.rclone",  "fuse.juicefs",   "fuse.JuiceFS",

@@ -100,8 +100,8 @@ class PosixFile final : public File {
     return {};
   }
 
-  // Not called again after EINTR: what a second call says is worth nothing. A file system that was
-  // made read-only by force (SysRq-u) writes nothing and says that all is well.
+  // Not called again after EINTR: the result of a second call proves nothing. A file system that
+  // was made read-only by force (SysRq-u) writes nothing and says that all is well.
   Status sync_data() override {
     if (::fdatasync(descriptor_.number()) != 0) return failed(path_, "fdatasync", errno);
     struct statfs found {};
@@ -147,7 +147,7 @@ class PosixFile final : public File {
     return error;
   }
 
-  // With the bytes it reads as, so that nothing changes however it came about.
+  // Writes the bytes that the part reads as, so that its content does not change.
   Status write_over(const FilePart& part) {
     ASSERT(part.size > 0);
     std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(part.size, most_at_once));
@@ -186,7 +186,7 @@ class PosixMemory final : public SharedMemory {
   const std::size_t size_;
 };
 
-// The process that wrote its number into the lock file, for people.
+// The process that wrote its number into the lock file, for error texts.
 std::string holder(int descriptor) {
   char text[32] = {};
   const ssize_t got = ::pread(descriptor, text, sizeof text - 1, 0);
@@ -232,7 +232,7 @@ class PosixDirectory final : public Directory {
     return ::fsync(descriptor_.number()) == 0 ? Status() : failed(path_, "fsync", errno);
   }
 
-  // By the whole path, not by the descriptor: it is the path another daemon would take.
+  // By the whole path, not by the descriptor: another daemon would open that path.
   Result<FileIdentity> identity(const std::string& name) const override {
     const std::string path = name.empty() ? path_ : path_of(name);
     struct stat found {};
@@ -294,7 +294,7 @@ Result<FileSystemKind> kind_of(const std::string& path, int descriptor) {
   if (uninterrupted([&] { return ::fstatfs(descriptor, &found); }) != 0) {
     return failed(path, "fstatfs", errno);
   }
-  // f_type is signed on some machines and has 32 bits that mean something.
+  // f_type is signed on some machines; only its low 32 bits are significant.
   const FileSystemKind kind = kind_of_file_system(static_cast<std::uint32_t>(found.f_type));
   struct stat file {};
   if (kind != FileSystemKind::unknown || ::fstat(descriptor, &file) != 0) return kind;

@@ -18,7 +18,7 @@ struct FilePart {
 };
 
 // Sets `found` to those parts of the first `size` bytes of an open file, in their order. Returns 0,
-// or the errno of a file system that has no such map to tell (tmpfs).
+// or the errno of a file system that has no such map (tmpfs).
 int find_unwritten_parts(int descriptor, std::uint64_t size, std::vector<FilePart>& found);
 
 }  // namespace seqd

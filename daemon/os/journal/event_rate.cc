@@ -16,7 +16,8 @@ constexpr std::array kRepeating = {EventKind::lease_granted, EventKind::lease_fa
                                    EventKind::client_dropped, EventKind::limit_reached,
                                    EventKind::state_warning};
 
-// All that an event is about: what one user causes must not hide what another one does.
+// The fields that identify the subject of an event: events of one user must not suppress those of
+// another.
 std::string subject_of(const Event& event) {
   static constexpr std::array<std::string_view, 5> kSubjects = {"SEQUENCE", "STORE", "LIMIT",
                                                                 "OPTION", "CLIENT_UID"};

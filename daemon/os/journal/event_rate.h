@@ -1,8 +1,8 @@
 // EventRate: keeps events that repeat from flooding the journal. An event of the kinds that repeat
 // is passed once in ten seconds for each subject (its fields SEQUENCE, STORE, LIMIT, OPTION and
 // CLIENT_UID, together); the next one that passes says how many were left out. Of one kind 256
-// subjects are told apart at a time; what more there are share one place. What matters singly
-// (gaps, stops, failures of the state) always passes. Memory and time of an event are bounded. Loop
+// subjects are tracked at a time; further ones share one entry. Events that matter individually
+// (gaps, stops, failures of the state) always pass. Memory and time of an event are bounded. Loop
 // thread.
 #pragma once
 
@@ -36,7 +36,7 @@ class EventRate {
   struct Kind {
     Subjects by_age;  // the one that passed longest ago is the first
     std::unordered_map<std::string_view, Subjects::iterator> by_text;
-    Subject others;  // all that found no place
+    Subject others;  // all beyond kMaxSubjects
   };
   static Subject& find(Kind& kind, std::string text, std::int64_t now_ms);
 

@@ -1,7 +1,8 @@
 // Journal: writes each event once: to journald with MESSAGE_ID, PRIORITY and the event's fields
 // when stderr is connected to it, else as one line on stderr. Repeated events are thinned out
-// (event_rate.h). Owned by main. Loop thread; log() may be called from any thread. Never fails:
-// what cannot be written, or only by waiting for journald or a reader of stderr, is dropped.
+// (event_rate.h). Owned by main. Loop thread; log() may be called from any thread. Never fails: a
+// message that cannot be written, or only after waiting for journald or a reader of stderr, is
+// dropped.
 #pragma once
 
 #include <string>
@@ -38,11 +39,12 @@ enum class LineStyle {
 };
 LineStyle stderr_line_style();
 
-// For what is said before there are events (start-up errors). `priority` as in syslog, 0..7; text
-// of several lines becomes several messages.
+// For messages that are not events (start-up errors). `priority` as in syslog, 0..7; text of
+// several lines becomes several messages.
 void log(int priority, std::string_view text);
-// The same for the last words of a process: through stderr also to journald, which knows the unit
-// of that stream. Of a message it looks up the unit of the sender, who may be gone by then.
+// The same for the last message of a process: through stderr also to journald, which knows the unit
+// of that stream. For a datagram, journald looks up the unit of the sending process, which may have
+// ended by then.
 void log_last(int priority, std::string_view text);
 
 }  // namespace seqd

@@ -64,10 +64,10 @@ bool JournalSocket::send(const std::vector<std::string>& fields, int patience_ms
   }
   if (!taken) ++lost_;
   if (!taken || lost_ == 0) return taken;
-  const bool told = put("MESSAGE=" + std::to_string(lost_) +
-                        " messages before the last one were lost: journald did not take them\n"
-                        "PRIORITY=4\nSYSLOG_IDENTIFIER=seqd\n");
-  if (told) lost_ = 0;
+  const bool reported = put("MESSAGE=" + std::to_string(lost_) +
+                            " messages before the last one were lost: journald did not take them\n"
+                            "PRIORITY=4\nSYSLOG_IDENTIFIER=seqd\n");
+  if (reported) lost_ = 0;
   return true;
 }
 

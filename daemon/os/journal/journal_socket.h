@@ -19,8 +19,8 @@ class JournalSocket {
   JournalSocket(const JournalSocket&) = delete;
   JournalSocket& operator=(const JournalSocket&) = delete;
 
-  // "NAME=value" each, without a newline. `patience_ms`: how long it is tried, for last words, also
-  // while journald is being started again. Whether it was taken.
+  // "NAME=value" each, without a newline. `patience_ms`: how long to retry, for critical messages,
+  // also while journald restarts. True: journald has it.
   bool send(const std::vector<std::string>& fields, int patience_ms = 0);
 
  private:

@@ -43,8 +43,8 @@ struct Descriptor {
   const int number;
 };
 
-// Who may write to it may also replace the program: nobody else may be able to choose what it is. A
-// group may write where it may write to the program's directory, as in a tree that a group builds.
+// A module must be writable only for users who can also replace the program. A group may write to
+// it if it may write to the program's directory, as in a tree that a group builds.
 class Trusted {
  public:
   explicit Trusted(const std::string& program_directory) {
@@ -79,7 +79,7 @@ bool is_regular(int file) {
 }
 
 // Whether a segment lies behind the end of the file: to load it would end the process. The loader
-// itself refuses what is no shared object.
+// itself refuses a file that is not a shared object.
 bool is_cut(int file) {
   struct stat of_file {};
   ElfW(Ehdr) header{};

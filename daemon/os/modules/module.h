@@ -1,6 +1,6 @@
 // Module: a part of seqd in a shared object of its own, because it needs libraries that most
 // daemons do without: NAME.so, in modules/ beside the program (as built) or in ../lib/seqd (as
-// installed). No option or variable names another place, and a module that somebody else may have
+// installed). No option or variable names another place, and a module that another user may have
 // put there is refused: file and directory belong to root, to the owner of the program, or to the
 // daemon's user, and others may not write to them. It belongs to one build of the program. Main
 // thread.
