@@ -1,8 +1,8 @@
 // AcceptingSockets: listening sockets, and when they are watched. Their owner decides who may
 // connect and what happens to a connection. An accept that the system refuses (no descriptor is
-// left, or no memory) makes all of them rest for a moment, with one line in the journal; clients
-// wait in the sockets' queues meanwhile. Not uv_listen: while no descriptor is left, that one tries
-// again without an end and starves all other handles. Loop thread.
+// left, or no memory) pauses all of them for a moment, with one line in the journal; clients wait
+// in the sockets' queues meanwhile. Not uv_listen: while no descriptor is left, it retries in an
+// endless loop and starves all other handles. Loop thread.
 #pragma once
 
 #include <uv.h>

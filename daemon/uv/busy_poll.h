@@ -28,7 +28,7 @@ class BusyPoll {
     nothing,     // for too long: the loop may sleep
   };
 
-  // Looked at in one round; of more connections the loop itself tells cheaper which is ready.
+  // Polled in one round; for more connections, the poll of the loop is cheaper.
   static constexpr std::size_t kMostSources = 8;
   static constexpr std::uint64_t kSliceNs = 100'000;
 

@@ -199,7 +199,7 @@ Connection::Due Connection::due(std::int64_t now_ms, const TimeLimits& limits) c
     limit(partial_ms_, limits.frame_ms,
           "a request was not sent whole in time (limits.frame_timeout)");
   }
-  // Who waits for a reply is not idle.
+  // A connection that waits for a reply is not idle.
   limit(session_->waiting == 0 ? active_ms_ : now_ms, limits.idle_ms,
         "nothing was sent or taken for too long (limits.idle_timeout)");
   return first;

@@ -42,13 +42,13 @@ class Connection final : public Transport, public BusyPoll::Source {
   void start(uv_loop_t* loop, int socket, const Peer& peer);
   const Peer& peer() const { return peer_; }
 
-  // Takes in what was put off, if that is allowed again. At the beginning of a turn's end.
+  // Takes in requests that were held back, if that is allowed again. When the end of a turn begins.
   void resume();
   // Sends what there is. At the end of a turn, after the log.
   void settle();
   // Closes now; what was not sent is dropped.
   void abort();
-  // Nobody is there any more to take replies: what it waits for is not issued.
+  // The peer is gone and can take no replies: nothing is issued for requests that wait.
   void peer_gone() { close(); }
   // No more requests; closes once everything is answered and sent.
   void drain();
@@ -91,7 +91,7 @@ class Connection final : public Transport, public BusyPoll::Source {
   uv_pipe_t pipe_{};
   Peer peer_;
   Session* session_ = nullptr;
-  protocol::Buffer in_;       // a part of a request, or requests put off
+  protocol::Buffer in_;       // a part of a request, or requests held back
   protocol::Buffer sending_;  // handed to libuv; empty: nothing is in flight
   uv_write_t write_{};
   bool reading_ = false;

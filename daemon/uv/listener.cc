@@ -119,7 +119,7 @@ void Listener::set_limits(const ListenerLimits& limits) {
 
 const char* Listener::limit_reached(const Peer& peer, int fd) const {
   const bool owner = peer.uid == 0 || peer.uid == geteuid();
-  // Of those that are kept some are for the other one of root and the daemon's user.
+  // Neither root nor the daemon's user may take all reserved connections: a part is for the other.
   const std::size_t most = limits_.connections - reserved(limits_.connections) / 4;
   const bool room = owner ? connections_.size() < limits_.connections &&
                                 by_user_.used_by(peer.uid) < static_cast<std::int64_t>(most)

@@ -50,8 +50,8 @@ class Listener final : private Connection::Owner {
   void set_limits(const ListenerLimits& limits);
   std::size_t connections() const { return connections_.size(); }
 
-  // The end of a turn in two parts: what was put off is taken in, then (after the log) replies are
-  // sent.
+  // The end of a turn in two parts: requests that were held back are taken in, then (after the log)
+  // replies are sent.
   void resume_deferred();
   void settle();
 

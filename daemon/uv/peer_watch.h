@@ -1,7 +1,7 @@
 // PeerWatch: notices that the other end of a socket is gone, though nothing is read from it: a
-// client that ended its side, or one that is put off. An epoll of its own, in which such sockets
-// are for errors and hang-ups only, because libuv drops a stream that is neither read nor written
-// from its own. Owned by the Listener; loop thread.
+// client that ended its side, or one under back-pressure. An epoll of its own, in which such
+// sockets are for errors and hang-ups only, because libuv drops a stream that is neither read nor
+// written from its own. Owned by the Listener; loop thread.
 #pragma once
 
 #include <uv.h>
@@ -26,7 +26,7 @@ class PeerWatch {
   // An error: the system does not watch the socket, and `gone` is never called.
   Status watch(int socket, std::function<void()> gone);
   void forget(int socket);
-  // Calls those whose peers are gone by now.
+  // Calls `gone` for each socket whose peer is gone.
   void look() {
     if (!watched_.empty()) call_gone();
   }

@@ -1,5 +1,5 @@
-// Which descriptors clients may have: stores and the state need some, too. The kernel gives the
-// lowest number that is free, so the number tells. Any thread.
+// The number of descriptors that are reserved for stores and the state. The kernel assigns the
+// lowest free number, so a high number means that few are left. Any thread.
 #pragma once
 
 #include <sys/resource.h>
@@ -8,7 +8,7 @@
 
 namespace seqd {
 
-// Of `all` that the process may have.
+// `all`: the limit of the process.
 inline rlim_t spare_descriptors(rlim_t all) {
   constexpr rlim_t kMost = 64;
   return std::min(kMost, all / 4);

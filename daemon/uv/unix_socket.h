@@ -9,7 +9,7 @@
 
 namespace seqd {
 
-// Bound, not listened at yet. Whoever has it closes `fd`.
+// Bound, but not listening yet. Its owner closes `fd`.
 struct UnixSocket {
   int fd = -1;
   std::string path;

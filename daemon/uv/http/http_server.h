@@ -1,8 +1,8 @@
 // HttpServer: answers GET of one path over HTTP/1, for a few clients at a time, each with one
 // request a connection. No client can make it hold much or for long: a request's head has 8 KiB and
 // five seconds, a reply ten; a reply is made in pieces, each when the one before was taken, so a
-// client that does not read holds one piece. While all places are taken, others wait in the queues
-// of the sockets. Owned by the object that answers; loop thread.
+// client that does not read holds one piece. While all places are taken, other clients wait in the
+// queues of the sockets. Owned by the object that answers; loop thread.
 #pragma once
 
 #include <cstddef>
