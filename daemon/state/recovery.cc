@@ -37,8 +37,8 @@ class Window {
   static constexpr std::size_t step = 256 * 1024;
 
   Status grow(std::size_t wanted) {
-    // The bytes behind the last record are those of an earlier life of the file: what they say of a
-    // length is no reason to make room for it. And no seqd writes beyond max_size.
+    // The bytes behind the last record are those of an earlier life of the file: a length in them
+    // is not a reason to allocate memory. And no seqd writes beyond max_size.
     Result<std::uint64_t> size = file_.size();
     if (!size.ok()) return size.status();
     const std::size_t most = std::min<std::size_t>(*size, StateLog::max_size);
@@ -121,8 +121,8 @@ class SegmentReader {
     return whole;
   }
 
-  // Whether a later record shows that the one missing here was on the medium once. Gives up, and
-  // says yes, when the bytes make it too much work: nothing rests on a no.
+  // Whether a later record shows that the one missing here was on the medium once. The search is
+  // bounded; if it is given up, the answer is yes. Nothing depends on the answer no.
   Result<bool> is_rotten() {
     constexpr std::size_t work_limit = std::size_t{1} << 28;
     std::size_t work = 0;

@@ -82,7 +82,7 @@ class Transformation {
       Status status = image_.apply(LeaseClosed{id, intent.lease, LeaseEnd::untraceable, wall_ms_});
       if (!status.ok()) return status;
     }
-    // Whoever else has this directory keeps the old instance.
+    // A daemon with another copy of this directory keeps the old instance.
     DefineScope& definition = image_.scopes[scope];
     definition.instance = random_token(random_);
     definition.epoch = 0;
@@ -179,11 +179,12 @@ Result<Changes> carry_out(const Judgement& judgement, StateImage& image, Random&
       // The store never confirmed it, so there is nothing to lose. A copy is another instance then:
       // one that was forgotten by the store is never made again.
       if (scope.epoch == 0) scope.instance = random_token(random);
-      // A copy would repeat the same claim and win it, too. With a nonce of its own one wins.
+      // A copy would repeat the same claim and win it, too. With a nonce of its own only one of
+      // them wins.
       scope.state = ScopeState::clean;
       scope.nonce = Token{};
     }
-    // Another copy may answer repeats from the same memory.
+    // Another copy may answer repeats from the same replay table.
     if (dirty) image.clients.clear();
   }
   // A reservation that was read may be in the page cache only: the core reserves again.

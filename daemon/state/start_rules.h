@@ -38,7 +38,7 @@ enum class Verdict : std::uint8_t { fresh, witness, clean, resume, forfeit };
 struct Judgement {
   Verdict verdict = Verdict::forfeit;
   GapCause cause = GapCause::no_witness;
-  std::string how;  // one line for people
+  std::string how;  // one line, for status
   bool is_older =
       false;  // turns of this boot are missing: scopes that were left clean count as well
 };
@@ -48,8 +48,8 @@ Judgement judge(const Evidence& evidence, const Recovered& recovered);
 
 struct Changes {
   std::vector<GapMade> gaps;
-  // Leases in flight that were given up: this daemon must not ask the store for them, because
-  // another copy of the directory may, and would get the same range.
+  // Leases in flight that were given up: this daemon must not look them up in the store, because
+  // another copy of the directory may do so, and would get the same range.
   std::vector<LeaseIntended> dropped;
 };
 

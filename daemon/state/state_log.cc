@@ -33,7 +33,7 @@ struct StateLog::Flush {
   void run() {
     status = files->check_in_place();
     if (!status.ok()) return;
-    // Killed from here on, the next start does not believe that this file's pages are clean.
+    // After a kill from here on, the next start assumes that pages of this file may be dirty.
     witness->flush_begins();
     const std::int64_t began_us = clock == nullptr ? 0 : clock->monotonic_us();
     status = files->segments[file]->sync_data();
@@ -121,7 +121,7 @@ bool StateLog::may_rotate() const {
 
 bool StateLog::accepting() const {
   if (closed_ || !failure_.ok()) return false;
-  // Asked for each request, and nearly always there is room.
+  // Called for each request; nearly always there is room.
   return offset_ + turn_.size() + headroom_ <= size_ || may_rotate();
 }
 

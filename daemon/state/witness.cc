@@ -50,7 +50,7 @@ Result<Witness::Kept> Witness::keep_in_place() {
   Result<FileIdentity> found = directory_->identity(name_);
   if (found.ok() && *found == identity_) return Kept::in_place;
   const std::optional<Testimony> testimony = read();
-  // Others of this user can write there.
+  // Other processes of this user can write there.
   if (!testimony)
     return Status(ErrorCode::STATE_IO, "the memory of the witness was changed from outside");
   Result<std::unique_ptr<SharedMemory>> memory = directory_->map(name_, memory_->bytes().size());

@@ -1,7 +1,7 @@
-// Witness: what this boot remembers of the state directory apart from its files: which directory,
-// which nonce, the position of the last turn, and the turns that are not in a file yet. It lies in
-// mapped memory of a tmpfs, so it survives a kill -9 and nothing else, and no copy of the state
-// directory has it. Owned by the StateLog. Loop thread, but for flush marks.
+// Witness: what is kept of the state directory in memory of this boot, apart from its files: which
+// directory, which nonce, the position of the last turn, and the turns that are not in a file yet.
+// It lies in mapped memory of a tmpfs, so it survives a kill -9 and nothing else, and no copy of
+// the state directory has it. Owned by the StateLog. Loop thread, but for flush marks.
 //
 // Invariant: after a kill -9 the position here is at most that of the log (turn first, witness
 // second), so a log that ends before it is an older copy.
