@@ -17,7 +17,8 @@ bool is_remote(const std::string& file) {
   return kind.ok() && *kind == FileSystemKind::remote;
 }
 
-void tell(EventSink& events, const std::string& store, const BlockingStore::LeaseMode& mode) {
+void raise_lease_mode(EventSink& events, const std::string& store,
+                      const BlockingStore::LeaseMode& mode) {
   events.raise({EventKind::lease_mode,
                 "store \"" + store + "\": lease_mode " + mode.word + ": " + mode.reason,
                 {{"STORE", store}, {"LEASE_MODE", mode.word}}});
@@ -31,7 +32,7 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
                                              EventSink& events) {
   std::unique_ptr<Stores> stores(new Stores(std::move(modules), witness));
   for (const auto& [name, settings] : configuration.stores) {
-    // Before it is opened: it says also why that may fail.
+    // Before it is opened: the warning may explain why opening fails.
     stores->warn(name, warning_of_store(settings), events);
     if (settings.type == StoreType::dynamodb) {
       Status opened = stores->open_dynamo(name, settings, loop, clock, events);
@@ -49,9 +50,9 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
     entry.worker_store = std::make_unique<WorkerStore>(
         std::move(*store), *entry.worker, entry.inserter ? *entry.inserter : *entry.worker,
         settings.type == StoreType::mongodb
-            ? [&events, store_name = name](
-                  const BlockingStore::LeaseMode& mode) { tell(events, store_name, mode); }
-            : WorkerStore::ModeTold());
+            ? [&events, store_name = name](const BlockingStore::LeaseMode&
+                                               mode) { raise_lease_mode(events, store_name, mode); }
+            : WorkerStore::ModeObserver());
   }
   for (auto& [name, entry] : stores->entries_) {
     LeaseStore* store = entry.worker_store.get();
@@ -78,10 +79,10 @@ Status Stores::open_dynamo(const std::string& name, const StoreSettings& setting
   Entry& entry = entries_[name];
   entry.dynamo = std::move(*opened);
   const char* const word = lease_trace_word(entry.dynamo->trace());
-  tell(events, name,
-       {word, settings.lease_mode == LeaseModeOption::automatic
-                  ? "an item of DynamoDB has room for the record of a lease"
-                  : std::string("lease_mode = \"") + word + "\" is configured"});
+  raise_lease_mode(events, name,
+                   {word, settings.lease_mode == LeaseModeOption::automatic
+                              ? "an item of DynamoDB has room for the record of a lease"
+                              : std::string("lease_mode = \"") + word + "\" is configured"});
   return {};
 }
 

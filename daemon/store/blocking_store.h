@@ -1,8 +1,8 @@
-// BlockingStore: one central store, spoken to with calls that block. Each verb has its own
+// BlockingStore: the interface of one central store, with blocking calls. Each verb has its own
 // time-outs and returns within them. The calls of one store may come from several worker threads at
-// once, up to `concurrency()`, and `insert_concurrency()` inserts beside them. The words and the
-// promises are those of daemon/core/leasing/lease_store.h; the same contract test runs against
-// every implementation.
+// once, up to `concurrency()`, and `insert_concurrency()` inserts beside them. Terms and guarantees
+// are those of daemon/core/leasing/lease_store.h; the same contract test runs against every
+// implementation.
 #pragma once
 
 #include <cstddef>
@@ -48,8 +48,8 @@ class BlockingStore {
   virtual Result<BeatOutcome> beat(const BeatRequest& request) = 0;
   virtual Result<CounterReading> read(const ReadRequest& request) = 0;
   virtual Result<std::int64_t> advance(const AdvanceRequest& request) = 0;
-  // Once at a start: what this state directory was before its remainder was forfeited. What that
-  // one left open in the store may be ended; nothing is concluded from it.
+  // Once at a start: the former instance of this state directory, whose remainder was forfeited.
+  // Transactions that it left open in the store may be ended; no outcome depends on that.
   virtual void abandoned(const Token& /*instance*/) {}
   virtual ReturnOutcome return_range(const ReturnRequest& request) = 0;
   // The same for each request, in order. At most leases_together() requests. A failed commit fails
@@ -66,7 +66,7 @@ class BlockingStore {
   virtual std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal);
   // How many calls may run at the same time, >= 1. Constant.
   virtual int concurrency() const = 0;
-  // How many inserts may run beside them; they may ask for an outcome for long. 0: it inserts
+  // How many inserts may run beside them; they may look for an outcome for long. 0: it inserts
   // nothing. Constant.
   virtual int insert_concurrency() const { return 0; }
 };

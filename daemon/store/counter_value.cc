@@ -109,7 +109,7 @@ Status check_counter_binding(const CounterBinding& binding) {
 
 Status check_advance_request(const AdvanceRequest& request) {
   if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
-  // The place behind the highest ID, too: there stands the counter that has none left.
+  // Behind the highest ID is allowed, too: the next ID of a counter that is used up.
   if (request.next_id < 1) {
     return {ErrorCode::BAD_REQUEST,
             fmt::format("{} is no ID a counter can be advanced to; allowed: 1 .. {}",

@@ -79,7 +79,8 @@ ReturnOutcome kept(Status why);
 ReturnOutcome not_known(Status error);
 ReturnOutcome contended_return(Status error);  // not known: other hosts were faster
 
-// What became of a return whose token was made void, by what its record says. `why`: it was.
+// The outcome of a return whose token was to be made void, according to its record. `why`: the
+// reason for that.
 ReturnOutcome end_of(Resolution found, Status why, const std::string& where);
 
 // A return as the lease slot sees it in which its token stands: an operation like a lease, of a
@@ -91,12 +92,12 @@ LeaseRequest as_lease(const ReturnRequest& request);
 Status given_up_reason(const std::string& where);
 Status not_the_tail(const std::string& where, std::int64_t next_id, const ReturnRequest& request);
 Status above_the_counter(const std::string& where, std::int64_t next_id, std::int64_t end);
-// In slot mode: the record that the lease of the range left is gone, so what became of an earlier
-// delivery of the return is not known.
+// In slot mode: the record of the range's lease is missing, so the outcome of an earlier delivery
+// of the return is unknown.
 Status record_is_gone(const std::string& where);
 Status below_the_floor(const std::string& where, std::int64_t floor, const ReturnRequest& request);
 
-// What a store was found to keep as a floor: `value` as it is read, nothing where it is no number.
+// The floor that was read from a store. `value`: the number; nothing if it is not one.
 Result<std::int64_t> floor_of(std::optional<std::int64_t> value, const std::string& where);
 
 }  // namespace seqd

@@ -8,7 +8,7 @@
 namespace seqd {
 namespace {
 
-// The first bytes of a marked token; the fourth tells the trace. 96 bits stay random.
+// The first bytes of a marked token; the fourth is the trace. 96 bits stay random.
 constexpr std::array<std::uint8_t, 3> kMark = {0x5e, 0x9d, 0x1e};
 constexpr std::uint8_t kLedger = 0xa1;
 constexpr std::uint8_t kSlot = 0xa2;

@@ -53,8 +53,9 @@ class SessionTokens {
   std::uint32_t number_ = 0;  // of the newest; 0: there is none
 };
 
-// Who leases: one sequence of one instance, with one lease under way at a time. Names the lease's
-// record in the store. Holds no dot: it is the name of a field, too.
+// The name of a lease slot: one sequence of one instance, with one lease under way at a time. Also
+// the name of the lease's record in the store. Contains no dot, because it is also the name of a
+// field.
 std::string slot_of(const LeaseRequest& request);
 
 // What a lease slot's record in the store says of its newest operation, a lease or a return.

@@ -19,27 +19,28 @@ void WorkerStore::call_on(Worker& worker, Answer (BlockingStore::*verb)(const Re
   };
   auto call = std::make_shared<Call>(Call{store_, request, std::nullopt, std::move(done)});
   worker.submit([call, verb] { call->answer.emplace((*call->store.*verb)(call->request)); },
-                [call, tell = alive_.guard([this] { tell_news(); })] {
+                [call, report = alive_.guard([this] { report_mode(); })] {
                   ASSERT(call->answer.has_value());
-                  tell();
+                  report();
                   call->done(std::move(*call->answer));
                 });
 }
 
-void WorkerStore::tell_news() {
-  if (!told_) return;
+void WorkerStore::report_mode() {
+  if (!mode_changed_) return;
   const BlockingStore::LeaseMode now = lease_mode();
   if (now == mode_) return;
   mode_ = now;
-  told_(now);
+  mode_changed_(now);
 }
 
 template <typename Outcome>
-std::function<void(Outcome)> WorkerStore::telling(std::function<void(Outcome)> done) {
-  return [tell = alive_.guard([this] { tell_news(); }), done = std::move(done)](Outcome outcome) {
-    tell();
-    done(std::move(outcome));
-  };
+std::function<void(Outcome)> WorkerStore::reporting_mode(std::function<void(Outcome)> done) {
+  return
+      [report = alive_.guard([this] { report_mode(); }), done = std::move(done)](Outcome outcome) {
+        report();
+        done(std::move(outcome));
+      };
 }
 
 void WorkerStore::identify(const Token& candidate, std::function<void(Result<Token>)> done) {
@@ -47,11 +48,11 @@ void WorkerStore::identify(const Token& candidate, std::function<void(Result<Tok
 }
 
 void WorkerStore::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
-  leases_->add(request, telling(std::move(done)));
+  leases_->add(request, reporting_mode(std::move(done)));
 }
 
 void WorkerStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
-  look_ups_->add(request, telling(std::move(done)));
+  look_ups_->add(request, reporting_mode(std::move(done)));
 }
 
 void WorkerStore::claim(const ClaimRequest& request,
@@ -79,7 +80,7 @@ void WorkerStore::abandoned(const Token& instance) {
 
 void WorkerStore::return_range(const ReturnRequest& request,
                                std::function<void(ReturnOutcome)> done) {
-  returns_->add(request, telling(std::move(done)));
+  returns_->add(request, reporting_mode(std::move(done)));
 }
 
 void WorkerStore::forget(const ForgetRequest& request,

@@ -20,12 +20,12 @@ namespace seqd {
 
 class WorkerStore final : public LeaseStore, public InsertStore, public PurgeStore {
  public:
-  using ModeTold = std::function<void(const BlockingStore::LeaseMode&)>;
+  using ModeObserver = std::function<void(const BlockingStore::LeaseMode&)>;
 
-  // On the loop thread, after a call, `told` is called with how leases are traced, once that is
-  // known and whenever it changes.
+  // `mode_changed` is called on the loop thread, after a call to the store, with the lease mode:
+  // once it is known and whenever it changes.
   WorkerStore(std::shared_ptr<BlockingStore> store, Worker& worker, Worker& inserter,
-              ModeTold told = {})
+              ModeObserver mode_changed = {})
       : store_(std::move(store)),
         worker_(worker),
         inserter_(inserter),
@@ -35,7 +35,7 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
             store_, worker_, &BlockingStore::resolve_all)),
         returns_(std::make_shared<BatchQueue<ReturnRequest, ReturnOutcome>>(
             store_, worker_, &BlockingStore::return_all)),
-        told_(std::move(told)) {}
+        mode_changed_(std::move(mode_changed)) {}
 
   Token new_token(Random& random, const CounterBinding& binding) override {
     return store_->new_token(random, binding);
@@ -63,10 +63,10 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
               std::function<void(Result<InstanceRecords>)> done) override;
 
  private:
-  void tell_news();
-  // `done`, after tell_news().
+  void report_mode();
+  // `done`, after report_mode().
   template <typename Outcome>
-  std::function<void(Outcome)> telling(std::function<void(Outcome)> done);
+  std::function<void(Outcome)> reporting_mode(std::function<void(Outcome)> done);
 
   // Runs `verb` of the store on the worker and hands its answer to `done`.
   template <typename Request, typename Answer>
@@ -84,8 +84,8 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
   const std::shared_ptr<BatchQueue<LeaseRequest, LeaseOutcome>> leases_;
   const std::shared_ptr<BatchQueue<LeaseRequest, Resolution>> look_ups_;
   const std::shared_ptr<BatchQueue<ReturnRequest, ReturnOutcome>> returns_;
-  const ModeTold told_;
-  BlockingStore::LeaseMode mode_;  // told last
+  const ModeObserver mode_changed_;
+  BlockingStore::LeaseMode mode_;  // reported last
   Lifetime alive_;
 };
 

@@ -72,7 +72,7 @@ void DynamoStore::identify(const Token& candidate, std::function<void(Result<Tok
 void DynamoStore::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
   Status status = check(request.binding, check_lease_request(request));
   const LeaseTrace marked = trace_of(request.token);
-  // A lease goes out as its token is marked or not at all: what is in the log then says where to
+  // A lease is sent as its token is marked or not at all: the token in the log then shows where to
   // look.
   if (status.ok() && marked != LeaseTrace::plain && marked != trace())
     status = {
@@ -123,7 +123,7 @@ void DynamoStore::beat(const BeatRequest& request, std::function<void(Result<Bea
 }
 
 void DynamoStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
-  // By the token alone, whatever the mode has become: the lease is where it was sent.
+  // By the token alone, not by the present mode: the lease is where it was sent.
   if (trace_of(request.token) != LeaseTrace::slot) return resolve_plain(request, std::move(done));
   if (Status status = check(request.binding, check_counter_binding(request.binding)); !status.ok())
     return answer(std::move(done),
@@ -147,8 +147,8 @@ void DynamoStore::resolve_plain(const LeaseRequest& request, std::function<void(
       });
 }
 
-// Compares before it and behind: nothing is made void in an older copy, nor is anything believed
-// that it says.
+// Compares the heartbeat before it and after it: in an older copy, nothing is made void, and its
+// answer is not used.
 template <typename Answer, typename Request, typename Plan>
 void DynamoStore::run_compared(const Request& request, std::shared_ptr<Plan> plan,
                                std::function<void(Answer)> done) {

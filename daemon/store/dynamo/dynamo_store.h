@@ -1,5 +1,5 @@
-// DynamoStore: Amazon DynamoDB as central store, asked over HTTP on the loop, without a worker. A
-// lease is one conditional update of the counter's item that also leaves a record of its token
+// DynamoStore: Amazon DynamoDB as central store, over HTTP on the loop, without a worker. A lease
+// is one conditional update of the counter's item that also leaves a record of its token
 // (dynamo_records.h), so that an unknown outcome can be looked up; in plain mode it leaves none,
 // and an unknown outcome is a gap. Loop thread; what it refers to outlives it, and calls under way
 // outlive the store.

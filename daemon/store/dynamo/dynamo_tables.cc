@@ -9,8 +9,8 @@ void DynamoTables::check(const std::string& table, const std::function<void(cons
   const auto known = good_->find(table);
   const bool was_good = known != good_->end();
   if (was_good && now_ms - known->second <= kBelievedMs) return done({});
-  // A lease does not wait for what is said of a table that was good: the answer may take long, and
-  // the service adds no region while it does not answer.
+  // A lease does not wait for the check of a table that was good: the answer may take long, and the
+  // service adds no region while it does not answer.
   if (was_good) known->second = now_ms;
   client_->describe(
       table, [client = client_, good = good_, table, now_ms,

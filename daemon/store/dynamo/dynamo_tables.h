@@ -1,7 +1,7 @@
 // DynamoTables: whether the tables of a store may be leased from: one that another region writes,
 // too, may not. The service is asked for each, where the right is there, and again every minute as
-// a region can be added at any time; without the right, or where a service does not know, nothing
-// is said against a table. Loop thread; calls under way outlive it.
+// a region can be added at any time; without the right, or if a service does not know, the table is
+// accepted. Loop thread; calls under way outlive it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class DynamoTables {
  public:
   explicit DynamoTables(std::shared_ptr<DynamoClient> client) : client_(std::move(client)) {}
 
-  // How long what the service said of a table is believed, ms.
+  // How long the answer for a table is used, ms.
   static constexpr std::int64_t kBelievedMs = 60'000;
 
   // OK, STORE_REFUSED, or why the service could not be asked. May answer before it returns. A table

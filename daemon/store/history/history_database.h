@@ -53,7 +53,7 @@ class HistoryDatabase {
   Result<SqliteStatement> prepare(const char* sql);
   // Runs statements without parameters.
   Status run(const char* sql);
-  // Ends a transaction that failed, whatever state it is in.
+  // Ends a transaction that failed, if it is still open.
   void roll_back();
   // False: an error said that the file cannot be used any more.
   bool usable() const { return unusable_.empty(); }
@@ -63,7 +63,7 @@ class HistoryDatabase {
   // The last error. When it says that the file cannot be used any more, the next open() begins a
   // new one.
   Status error();
-  // What people should hear of, once.
+  // Warnings for the journal, each once.
   std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
 
  private:

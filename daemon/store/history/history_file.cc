@@ -77,7 +77,7 @@ HistoryMark HistoryFile::read_mark() {
   if (!database_.file_exists()) return {};
   Result<HistoryMark> mark = try_read_mark();
   if (mark.ok()) {
-    // That read much of the file. How it goes decides nothing.
+    // Opening read much of the file. An error here has no effect.
     static_cast<void>(database_.run("PRAGMA shrink_memory").ok());
     return std::move(*mark);
   }
@@ -269,7 +269,7 @@ Status HistoryFile::write_spans(const HistoryBatch& batch, bool callers) {
     if (!others.empty()) query.bind(7, others);
     if (query.step() != SQLITE_DONE) return database_.error();
     const auto user = callers ? users.find(span.callers[0]) : users.end();
-    shares_.add(user == users.end() ? SpanShares::kNobody : user->second, 1);
+    shares_.add(user == users.end() ? SpanShares::kUnknownUser : user->second, 1);
   }
   return {};
 }

@@ -5,8 +5,8 @@
 // time.
 //
 // A batch is one transaction. One with leases or gaps is on the medium when write() returns; a
-// batch of issues alone may be lost when the power goes, which the next start notices and mends as
-// far as the log can tell.
+// batch of issues alone may be lost when the power goes, which the next start detects and repairs
+// as far as the log allows.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// HistoryReader: answers what people ask of the history: where an ID went, which gaps there are,
-// and the sums of a sequence, added up row by row. Blocking: on the worker of the HistoryFile,
-// between two batches; or beside it, on a connection of its own (begin(), end()). A history that is
-// not there yet knows nothing, which is no error.
+// HistoryReader: the queries of `explain`, `gaps` and `audit`: the fate of an ID, the gaps, and the
+// sums of a sequence, added up row by row. Blocking: on the worker of the HistoryFile, between two
+// batches; or beside it, on a connection of its own (begin(), end()). A history that does not exist
+// yet is empty, which is no error.
 #pragma once
 
 #include <string>

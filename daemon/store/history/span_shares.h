@@ -14,7 +14,7 @@ namespace seqd {
 
 class SpanShares {
  public:
-  static constexpr std::int64_t kNobody = -1;  // callers that are not known, or not recorded
+  static constexpr std::int64_t kUnknownUser = -1;  // callers that are not known, or not recorded
 
   // Counts them, unless that was done.
   Status count(HistoryDatabase& database);

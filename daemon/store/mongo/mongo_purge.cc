@@ -44,8 +44,8 @@ std::string quoted(const std::string& text) {
   return out;
 }
 
-// The server passes what has the form and the length of a key, so that the last key of a page is
-// never longer than one of ours. The caller decides what it is.
+// The server selects keys by form and length, so that the last key of a page is never longer than
+// one of ours. The caller checks them.
 Document text_keys(const CounterQuery& query) {
   Document keys;
   keys.add("$type", "string").add("$not", no_array());
@@ -204,7 +204,7 @@ std::vector<RemovalOutcome> MongoPurge::remove(const CounterRemoval& removal) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   const auto server = clients_.server(removal.binding.collection);
   if (!server.ok()) return {{Kind::failed, server.status()}};
-  // Whatever the lease mode here: other hosts may keep what is parked apart.
+  // In any lease mode: other hosts may keep parked ranges in the collection for them.
   const bool transactions = server->kind == MongoServerFacts::Kind::replica_set &&
                             server->wire_version >= kMongoWireOfPipelines;
   std::vector<RemovalOutcome> outcomes;
@@ -271,7 +271,7 @@ RemovalOutcome MongoPurge::remove_in_transaction(const CounterBinding& binding,
     }
     if (answer.kind == MongoWriteAnswer::Kind::unknown || !answer.again) return outcome_of(answer);
     last = {Kind::failed, answer.error};
-    // Whoever is faster every time uses it.
+    // A program that changes the counter during every attempt uses it.
     if (answer.server_code == kMongoWriteConflict) last = {Kind::changed, {}};
   }
   return last;

@@ -43,7 +43,7 @@ StorePlace MongoStore::place() const {
           {}};
 }
 
-// A lease goes out as its token is marked or not at all: what is in the log then says where to
+// A lease is sent as its token is marked or not at all: the token in the log then shows where to
 // look.
 Status MongoStore::check_trace(const LeaseRequest& request) {
   auto mode = mode_.decide(request.binding.collection, request.instance);
@@ -57,7 +57,7 @@ Status MongoStore::check_trace(const LeaseRequest& request) {
           fmt::format("{}: leases are traced by {} from now on ({}), and this one was to be traced "
                       "by {}; it is requested again",
                       clients_->where(request.binding.collection), lease_trace_word(*mode),
-                      mode_.told().reason, lease_trace_word(marked))};
+                      mode_.present().reason, lease_trace_word(marked))};
 }
 
 LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
@@ -112,9 +112,9 @@ Status MongoStore::check_age(const Token& instance, std::int64_t heartbeat, bool
 }
 
 Resolution MongoStore::resolve(const LeaseRequest& request) {
-  // By the token alone, whatever the mode has become: the lease is where it was sent.
+  // By the token alone, not by the present mode: the lease is where it was sent.
   if (trace_of(request.token) == LeaseTrace::plain) return resolve_plain(request);
-  // Before it, too: nothing is made void in an older copy, nor is anything believed that it says.
+  // Before it, too: in an older copy, nothing is made void, and its answer is not used.
   bool restored = false;
   Status age = check_age(request.instance, request.heartbeat, &restored);
   if (age.ok()) {
@@ -144,8 +144,9 @@ Resolution MongoStore::resolve_plain(const LeaseRequest& request) {
 
 Result<ClaimOutcome> MongoStore::claim(const ClaimRequest& request) {
   auto outcome = instances_.claim(request);
-  // Leases follow a claim; their first token is then marked by what is, not by what was expected. A
-  // server that cannot do what is configured is said to them.
+  // Leases follow a claim; their first token is then marked with the decided mode, not with the
+  // expected one. If the server does not support the configured mode, the leases fail with that
+  // error.
   if (outcome.ok()) static_cast<void>(mode_.decide(kMongoLedger, request.instance));
   return outcome;
 }

@@ -35,7 +35,7 @@ class MongoStore final : public BlockingStore {
 
   // Loop thread.
   Token new_token(Random& random, const CounterBinding& binding) override;
-  LeaseMode lease_mode() const override { return mode_.told(); }
+  LeaseMode lease_mode() const override { return mode_.present(); }
   StorePlace place() const override;
   Result<Token> identify(const Token& candidate) override { return instances_.identify(candidate); }
   LeaseOutcome lease(const LeaseRequest& request) override;

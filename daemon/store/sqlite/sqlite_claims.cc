@@ -95,7 +95,7 @@ Result<ClaimOutcome> SqliteStore::claim_in_transaction(const ClaimRequest& reque
     } else if (code != SQLITE_DONE) {
       return connection_->error();
     } else if (epoch != 0) {
-      return ClaimOutcome::lost;  // a store that never saw this instance cannot vouch for it
+      return ClaimOutcome::lost;  // the epoch of an unknown instance cannot be verified
     }
   }
   SqliteQuery query(*write);

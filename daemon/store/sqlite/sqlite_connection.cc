@@ -139,7 +139,7 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::stri
   if (Status status = connection->check_owner(); !status.ok()) return status;
   if (Status status = connection->create_schema(); !status.ok()) return status;
   if (Status status = connection->check_health(); !status.ok()) return status;
-  // That read the whole file. How it goes decides nothing.
+  // Opening read the whole file. An error here has no effect.
   static_cast<void>(connection->run("PRAGMA shrink_memory"));
   const char* const resolved = sqlite3_db_filename(connection->handle_, "main");
   if (Status status = connection->files_.note(resolved); !status.ok()) return status;

@@ -11,7 +11,7 @@
 namespace seqd {
 namespace {
 
-// Nothing is there; other errors do not tell.
+// Nothing is there; after other errors that is unknown.
 bool is_absence(int error) {
   return error == ENOENT || error == ENOTDIR || error == ELOOP;
 }

@@ -80,7 +80,7 @@ Result<InstanceRecords> SqliteStore::forget_in_transaction(const ForgetRequest& 
   return records;
 }
 
-// Nobody waits for it: what fails is done by the next such start.
+// No request waits for it: if it fails, the next such start does it.
 void SqliteStore::abandoned(const Token& instance) {
   const std::lock_guard lock(mutex_);
   Status status = begin_change();

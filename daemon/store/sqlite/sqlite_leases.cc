@@ -1,5 +1,5 @@
-// Leases in one SQLite file, and what became of them. A batch is one transaction, because the disk
-// flush costs more than the leases.
+// Leases in one SQLite file, and their outcomes. A batch is one transaction, because the disk flush
+// costs more than the leases.
 #include <fmt/format.h>
 
 #include <set>
@@ -149,7 +149,7 @@ std::vector<Resolution> SqliteStore::resolve_together(std::span<const LeaseReque
 
 Resolution SqliteStore::resolve_in_transaction(const LeaseRequest& request, bool* written) {
   ASSERT(connection_->in_transaction());
-  // First: nothing is made void in an older copy, nor is anything believed that it says.
+  // First: in an older copy, nothing is made void, and its answer is not used.
   bool restored = false;
   if (Status age = check_age(request.instance, request.heartbeat, &restored); !age.ok()) {
     Resolution older = failed(std::move(age));

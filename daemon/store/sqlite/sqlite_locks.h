@@ -6,8 +6,8 @@
 
 namespace seqd {
 
-// SQLite tries a hundred times for a lock of its write-ahead log, whatever busy time-out is set,
-// and pauses longer each time, for ten seconds in all. From here on it gives up after two. Once a
+// SQLite tries a hundred times for a lock of its write-ahead log, with any busy time-out, and
+// pauses longer each time, for ten seconds in all. From here on it gives up after two. Once a
 // process, before a file is opened; more often does no harm.
 void bound_sqlite_waits();
 

@@ -1,7 +1,7 @@
 // How files are opened and created for SQLite. A database that is made is this user's alone: the
 // umask is the process's, and changes while the socket is made. Why one could not be opened is
 // kept: where SQLite cannot create a file it tries to open it for reading, so that its own error
-// says there is no such file, whatever the reason was. Functions; any thread.
+// always says that there is no such file. Functions; any thread.
 #pragma once
 
 namespace seqd {

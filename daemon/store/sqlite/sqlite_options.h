@@ -1,4 +1,4 @@
-// SqliteStoreOptions: what a SqliteStore needs to know at its start. A value.
+// SqliteStoreOptions: the options of a SqliteStore. A value.
 #pragma once
 
 #include <string>

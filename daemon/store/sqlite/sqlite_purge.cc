@@ -1,7 +1,7 @@
 // How a SqliteStore finds old counters and removes them: a part of sqlite_store.h.
 //
-// Everything of a counter goes in one transaction, the records of its leases, too: a daemon that
-// still asked for one of them would hear that it was not applied, and has nothing of it.
+// A counter and the records of its leases are removed in one transaction. A daemon that still looks
+// one of them up would find that it was not applied, and has no IDs of it.
 #include <optional>
 #include <utility>
 

@@ -26,7 +26,7 @@ namespace seqd {
 class SqliteStore final : public BlockingStore {
  public:
   // Leases and returns remembered for each instance, key and sequence. Only one of a sequence is
-  // under way at a time, so a token that may still be asked for is among the newest.
+  // under way at a time, so a token that may still be looked up is among the newest.
   static constexpr std::int64_t kTokensKept = 8;
 
   // A batch takes a few milliseconds, during which other daemons that use the file wait.
@@ -126,7 +126,7 @@ class SqliteStore final : public BlockingStore {
   // What `body` gives, a Result, of a transaction that is committed where `keeps` says so of it.
   template <typename Body, typename Keeps>
   auto change(OlderCopy older, Body body, Keeps keeps) -> decltype(body());
-  // Ends a transaction that changes nothing, whatever state it is in.
+  // Ends a transaction that changes nothing, if it is still open.
   void abandon();
   // Commits. `maybe_applied` is set when it failed in a way that leaves the outcome open.
   Status commit(bool* maybe_applied);

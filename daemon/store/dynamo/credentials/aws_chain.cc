@@ -14,12 +14,12 @@ void AwsChain::ask(Done done) {
   ask_next(0, "", done);
 }
 
-void AwsChain::ask_next(std::size_t at, const std::string& told, const Done& done) {
-  if (at == sources_.size()) return done(aws_absent(told));
+void AwsChain::ask_next(std::size_t at, const std::string& answers, const Done& done) {
+  if (at == sources_.size()) return done(aws_absent(answers));
   AwsSource& source = *sources_[at];
-  source.ask(lifetime_.guard([this, at, told, done, name = source.name()](AwsAnswer answer) {
+  source.ask(lifetime_.guard([this, at, answers, done, name = source.name()](AwsAnswer answer) {
     if (answer.kind == AwsAnswer::Kind::found) return done(std::move(answer));
-    const std::string all = told + (told.empty() ? "" : "; ") + name + ": " + answer.why;
+    const std::string all = answers + (answers.empty() ? "" : "; ") + name + ": " + answer.why;
     if (answer.kind == AwsAnswer::Kind::failed) return done(aws_failed(all));
     ask_next(at + 1, all, done);
   }));

@@ -22,7 +22,7 @@ class AwsChain final : public AwsSource {
   void ask(Done done) override;
 
  private:
-  void ask_next(std::size_t at, const std::string& told, const Done& done);
+  void ask_next(std::size_t at, const std::string& answers, const Done& done);
 
   const std::vector<std::unique_ptr<AwsSource>> sources_;
   const Lifetime lifetime_;

@@ -13,7 +13,7 @@ Status none(const std::string& why) {
   return {ErrorCode::UNAVAILABLE, "there are no AWS credentials: " + why};
 }
 
-// libcurl says after how many milliseconds it gave up, which is no news.
+// Removes the milliseconds after which libcurl gave up: they differ each time.
 std::string without_times(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -114,12 +114,12 @@ void AwsKeeper::take(AwsAnswer answer) {
 void AwsKeeper::found(AwsGrant grant, std::int64_t left_ms) {
   const bool others =
       !credentials_ || credentials_->access_key_id != grant.credentials.access_key_id;
-  const bool tells = others || failures_ > 0;
+  const bool is_news = others || failures_ > 0;
   credentials_ = std::make_shared<const AwsCredentials>(std::move(grant.credentials));
   refused_.reset();
   failures_ = 0;
   error_ = {};
-  told_.clear();
+  reported_.clear();
   expires_ms_.reset();
   std::string lasts = "it is not known when they expire";
   if (grant.expires_ms) {
@@ -131,30 +131,30 @@ void AwsKeeper::found(AwsGrant grant, std::int64_t left_ms) {
     ask_in(std::max(kFirstPauseMs, std::max(left_ms - early, left_ms / 2)));
     lasts = fmt::format("they expire in {} s", left_ms / 1000);
   }
-  if (tells)
-    tell_({true,
-           fmt::format("AWS credentials {} from {}; {}", credentials_->access_key_id, grant.origin,
-                       lasts),
-           credentials_->access_key_id});
+  if (is_news)
+    report_({true,
+             fmt::format("AWS credentials {} from {}; {}", credentials_->access_key_id,
+                         grant.origin, lasts),
+             credentials_->access_key_id});
 }
 
 void AwsKeeper::failed(const std::string& why) {
   error_ = none(why);
   const std::int64_t pause = std::min(kLongestPauseMs, kFirstPauseMs << std::min(failures_, 10));
   ++failures_;
-  // Between half of it and all, so that hosts that were refused together do not come together.
+  // Between half of it and all, so that hosts that were refused together do not retry together.
   const auto half = static_cast<std::uint64_t>(pause / 2);
   ask_in(pause / 2 + static_cast<std::int64_t>(random_.next() % (half + 1)));
   const std::string text =
       is_usable() ? "new AWS credentials were not found, and the present ones are used: " + why
                   : error_.text();
   std::string news = without_times(text);
-  if (news == told_) return;
-  told_ = std::move(news);
-  tell_({false, text, ""});
+  if (news == reported_) return;
+  reported_ = std::move(news);
+  report_({false, text, ""});
 }
 
-// Those that wait, some a turn: there may be thousands.
+// Answers waiting callers, some a turn: there may be thousands.
 void AwsKeeper::serve() {
   timers_.cancel(patience_);
   patience_ = 0;

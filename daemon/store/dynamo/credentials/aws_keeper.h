@@ -22,7 +22,7 @@
 
 namespace seqd {
 
-// What people should hear, once: other credentials were found, or none any more.
+// A change to report once: other credentials were found, or no credentials are found any more.
 struct AwsNews {
   bool good = false;
   std::string text;
@@ -31,8 +31,8 @@ struct AwsNews {
 
 class AwsKeeper final : public AwsProvider {
  public:
-  static constexpr std::int64_t kEarlyMs = 300'000;  // new ones are asked for so long before
-  static constexpr std::int64_t kJitterMs = 60'000;  // and at most so much earlier still
+  static constexpr std::int64_t kEarlyMs = 300'000;  // new ones are fetched so long before
+  static constexpr std::int64_t kJitterMs = 60'000;  // and at most so much earlier
   static constexpr std::int64_t kFirstPauseMs = 1'000;
   static constexpr std::int64_t kLongestPauseMs = 60'000;
   static constexpr std::int64_t kRefusedPauseMs = 10'000;
@@ -41,14 +41,14 @@ class AwsKeeper final : public AwsProvider {
 
   // `patience_ms`: how long a caller may wait.
   AwsKeeper(std::unique_ptr<AwsSource> source, Timers& timers, const Clock& clock, Random& random,
-            std::int64_t patience_ms, std::function<void(const AwsNews&)> tell)
+            std::int64_t patience_ms, std::function<void(const AwsNews&)> report)
       : source_(std::move(source)),
         timers_(timers),
         clock_(clock),
         random_(random),
         patience_ms_(patience_ms),
-        tell_(std::move(tell)) {}
-  // Whoever waits is not answered.
+        report_(std::move(report)) {}
+  // Callers that wait get no answer.
   ~AwsKeeper() override;
   AwsKeeper(const AwsKeeper&) = delete;
   AwsKeeper& operator=(const AwsKeeper&) = delete;
@@ -72,16 +72,16 @@ class AwsKeeper final : public AwsProvider {
   const Clock& clock_;
   Random& random_;
   const std::int64_t patience_ms_;
-  const std::function<void(const AwsNews&)> tell_;
+  const std::function<void(const AwsNews&)> report_;
 
   std::shared_ptr<const AwsCredentials> credentials_;  // null: there were never any
   std::optional<std::int64_t> expires_ms_;             // by the monotonic clock
   std::optional<AwsRefusal> refused_;                  // by the service, since they were found
   Status error_;                                       // why there are none
   bool asking_ = false;
-  std::optional<std::int64_t> refusal_ms_;  // when the source was asked for one last
+  std::optional<std::int64_t> refusal_ms_;  // when the source was last queried because of one
   int failures_ = 0;                        // since the last success
-  std::string told_;                        // the last bad news, without times, or empty
+  std::string reported_;                    // the last bad news, without times, or empty
   TimerId next_ = 0;                        // when the source is queried again
   std::int64_t next_ms_ = 0;
   Fifo<std::function<void(const Given&)>> waiting_;

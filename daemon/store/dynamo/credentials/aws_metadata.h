@@ -1,4 +1,5 @@
-// The servers that a container or an instance has beside it, and that know its role. Loop thread.
+// The metadata servers of containers and instances, which return credentials of their role. Loop
+// thread.
 #pragma once
 
 #include <string>

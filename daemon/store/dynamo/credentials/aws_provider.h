@@ -1,5 +1,5 @@
-// AwsProvider: what a client of one of Amazon's services needs to know of credentials: it asks for
-// some, and says when they were refused. Loop thread.
+// AwsProvider: where a client of one of Amazon's services gets its credentials, and reports when
+// they were refused. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class AwsProvider {
   // Calls `done` once, perhaps before it returns, unless the provider is destroyed before.
   virtual void get(std::function<void(const Given&)> done) = 0;
   // The service refused a request that was signed with these. True: there are others by now, or
-  // perhaps soon, so the refusal is not the last word. While others are looked for, those whose
-  // keys were refused are not given; those that lack a right are, for what they may do.
+  // perhaps soon, so the refusal is not the last word. While others are searched for, credentials
+  // whose keys were refused are not used; credentials that lack a right are, for what they may do.
   virtual bool refused(const AwsCredentials& credentials, AwsRefusal why) = 0;
 };
 

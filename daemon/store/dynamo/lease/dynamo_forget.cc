@@ -18,7 +18,7 @@ DynamoForget::Step DynamoForget::after_read(Result<std::optional<DynamoItem>> it
   if (phase_ == Phase::looking) {
     found_.entry = is_claimed(*item);
     if (!found_.entry || request_.only_look) return next();
-    // Before the first record goes: one that is not there is then no proof of anything.
+    // Before the first record is removed: from then on a missing record proves nothing.
     phase_ = Phase::marking;
     return note_swept(instances_, to_hex(request_.instance), wall_ms_);
   }
@@ -50,7 +50,7 @@ DynamoForget::Step DynamoForget::after_update(DynamoAnswer answer) {
 
 DynamoForget::Step DynamoForget::next() {
   phase_ = Phase::slots;
-  // Nothing was ever leased where no item can be.
+  // A binding that no item can have was never leased from.
   while (at_ < request_.slots.size() && !check_dynamo_binding(request_.slots[at_].binding).ok())
     ++at_;
   if (at_ < request_.slots.size()) return dynamo_key_of(request_.slots[at_].binding);

@@ -46,8 +46,8 @@ void put_lease(DynamoUpdate& update, const std::string& slot, const Token& token
 
 // Records of lease slots that are no longer needed, oldest first: not written for 30 days, or,
 // above kMostDynamoRecords, for a day. Records of hosts that lease are kept: removing one costs the
-// host's next lease five calls. Above the capacity of an item, the oldest are removed whatever
-// their age. The record of `slot` is never among them.
+// host's next lease five calls. Above the capacity of an item, the oldest are removed at any age.
+// The record of `slot` is never among them.
 inline constexpr std::int64_t kDynamoRecordsKeptMs = std::int64_t{30} * 86'400'000;
 inline constexpr std::int64_t kDynamoRecordsIdleMs = std::int64_t{86'400'000};
 inline constexpr std::size_t kMostDynamoRecords = 100;

@@ -38,7 +38,7 @@ DynamoResolve::Step DynamoResolve::after_counter(const std::optional<DynamoItem>
                                              "read; is the state directory in use twice?",
                                              where_, slot_)});
   counter_exists_ = counter.has_value();
-  // The counter is gone, and with it whatever its records said.
+  // The counter is missing, and with it its records.
   if (!counter && (request_.high_water > 0 || !request_.binding.create))
     return resolved(Resolution::Kind::untraceable);
   std::optional<LeaseRecord> record;

@@ -1,4 +1,4 @@
-// DynamoResolve: finds out what became of a lease or a return, as a plan: either its record is
+// DynamoResolve: determines the outcome of a lease or a return, as a plan: either its record is
 // there, or its token is put there as void, on condition that the record is still the one that was
 // seen; then it can never be applied. Loop thread.
 #pragma once

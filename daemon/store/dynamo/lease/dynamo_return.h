@@ -1,4 +1,4 @@
-// DynamoReturn: returns one range, or finds out what became of that, as a plan. Range and record
+// DynamoReturn: returns one range, or determines the outcome of that, as a plan. Range and record
 // change in one update of the counter's item, on condition that the lease slot's record is the one
 // that was seen: a return that arrives late, after it was given up or followed by another operation
 // of its lease slot, changes nothing. Loop thread.
@@ -24,7 +24,7 @@ class DynamoReturn final : public DynamoPlan<ReturnOutcome> {
 
  private:
   Step apply(const DynamoCounterState& state, const std::optional<LeaseRecord>& record);
-  // The token is made void, unless the return was applied: then that is what became of it.
+  // The token is made void, unless the return was applied: then that is its outcome.
   Step give_up(Status why);
   Step following(DynamoResolve::Step step);
 

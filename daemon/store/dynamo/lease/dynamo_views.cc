@@ -73,7 +73,7 @@ DynamoUpdate DynamoAdvance::raise(const DynamoCounterState& state,
 }
 
 DynamoAdvance::Step DynamoAdvance::after_update(DynamoAnswer answer) {
-  // Whether it was applied or the number was changed by others, the item says what it holds.
+  // Applied, or changed by another host: the item has the present number.
   if (answer.kind == DynamoAnswer::Kind::done || answer.kind == DynamoAnswer::Kind::mismatch)
     return begin();
   return Result<std::int64_t>(std::move(answer.error));

@@ -84,7 +84,7 @@ DynamoAnswer answer(DynamoAnswer::Kind kind, ErrorCode code, std::string text) {
   return {.kind = kind, .item = {}, .error = {code, std::move(text)}};
 }
 
-// Before it is cut: a part of a secret would not be known any more.
+// Before it is cut: a part of a secret would not be recognized.
 std::string words_of(const std::string& said, const AwsCredentials& credentials) {
   return hide(said, {credentials.secret_access_key, credentials.session_token})
       .substr(0, kMostMessage);
@@ -184,7 +184,7 @@ void DynamoClient::update(const DynamoUpdate& update, Done done) {
 
 void DynamoClient::send(Request request, Done done) {
   ASSERT(done);
-  // Who asks holds the client until `done` was called, so it is there.
+  // The caller holds the client until `done` was called, so it still exists.
   credentials_.get([this, request = std::move(request),
                     done = std::move(done)](const AwsProvider::Given& given) {
     if (given.ok()) return sign_and_send(request, done, *given);

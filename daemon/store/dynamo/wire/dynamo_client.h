@@ -95,7 +95,8 @@ class DynamoClient {
 };
 
 // What an answer of the service means. Pure; `where` begins the text of an error, which holds none
-// of the secrets of `credentials`: of a wrong signature the service tells what it signed itself.
+// of the secrets of `credentials`: for a wrong signature, the service returns the text that it
+// signed itself.
 DynamoAnswer judge_dynamo_reply(const HttpReply& reply, const std::string& where,
                                 const AwsCredentials& credentials = {});
 // What the service found wrong with the credentials; none: nothing.

@@ -1,8 +1,8 @@
 // DynamoPlan: one verb of the store as a sequence of steps, each a read or a conditional update of
-// one item, decided by what the step before brought. Plans do no I/O and know no time; run_plan()
+// one item, decided by what the step before brought. Plans do no I/O and use no clock; run_plan()
 // walks one to its end. Loop thread.
 //
-// Invariant: a plan ends, whatever the store answers: it counts its attempts.
+// Invariant: a plan ends with any answers of the store: it counts its attempts.
 #pragma once
 
 #include <functional>

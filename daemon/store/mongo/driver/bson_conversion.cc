@@ -51,7 +51,7 @@ std::optional<Instant> read_instant(const Extension& extension) {
   }
 }
 
-// A name as a part of an error's text, whatever its bytes are.
+// A name, which may have any bytes, as a part of an error's text.
 std::string shown(std::string_view name) {
   std::string out(name.substr(0, kShownName));
   if (name.size() > kShownName) out += "...";

@@ -16,7 +16,7 @@ namespace {
 std::atomic<bool> started = false;
 
 // The driver makes a segment of shared memory for its counters when it is loaded, whether it is
-// used or not, and a process that is killed would leave it behind. Nobody reads it by its name.
+// used or not, and a process that is killed would leave it behind. No program opens it by its name.
 void unlink_counters() {
   shm_unlink(("/mongoc-" + std::to_string(getpid())).c_str());
 }

@@ -1,5 +1,5 @@
-// MongoDriver: the life of the MongoDB driver in this process. Whoever opens stores makes one
-// before the first and lets it outlive them all; a moved-from one owns nothing. Main thread.
+// MongoDriver: the life of the MongoDB driver in this process. The owner of the stores makes one
+// before the first store, and it outlives them all; a moved-from one owns nothing. Main thread.
 //
 // Invariant: made once in a process, and the process does not fork after it was made (the driver's
 // threads would be missing in the child).

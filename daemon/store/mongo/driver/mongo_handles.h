@@ -56,7 +56,7 @@ class MongoConnection {
   mongoc_client_t* const client_;
 };
 
-// Initialised by the driver whatever happens, and owned here.
+// Initialised by the driver in any case, and owned here.
 class MongoReply {
  public:
   MongoReply() { bson_init(&bson_); }

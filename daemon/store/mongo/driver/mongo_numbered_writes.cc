@@ -226,7 +226,7 @@ Status MongoNumberedWrites::probe(MongoClients& clients, const std::string& coll
                                   const Token& instance) {
   LeaseRequest request;  // of no sequence: so the document is no record of a lease
   request.instance = instance;
-  bson_oid_t unique;  // a session that nobody else has
+  bson_oid_t unique;  // a session of no other process
   bson_oid_init(&unique, nullptr);
   std::copy_n(unique.bytes, sizeof unique.bytes, request.token.end() - sizeof unique.bytes);
   MongoNumberedWrites writes(clients, request);
@@ -243,7 +243,7 @@ Status MongoNumberedWrites::probe(MongoClients& clients, const std::string& coll
   const auto passing = [&](const char* what) {
     return Status(ErrorCode::UNAVAILABLE, fmt::format("{}: {}", clients.where(collection), what));
   };
-  // Two stores of one daemon may be at it.
+  // Two stores of one daemon may test at the same time.
   if (!first.document) return passing("another one removed the document of the trial");
   const MongoWriteAnswer again = writes.find_and_modify(write);
   if (again.kind != MongoWriteAnswer::Kind::done)

@@ -1,7 +1,7 @@
 // MongoNumberedWrites: the writes of one lease of mode "session". Session id and transaction number
 // follow from the token, which is in the log before anything is sent. A replica set applies a
-// statement of a numbered write once, and answers a repeat from its own record, whatever the repeat
-// says ("retryable writes"). So this daemon and a later one can ask for the same write again, over
+// statement of a numbered write once, and answers a repeat from its own record, also if the repeat
+// differs ("retryable writes"). So this daemon and a later one can repeat the same write, over
 // failovers, until the server forgets the session: 30 minutes after its last use, or when a backup
 // without it is restored.
 //
@@ -30,12 +30,12 @@ class MongoNumberedWrites {
   // Whether the server knows that this statement was applied. Changes nothing.
   Result<bool> remembers(const std::string& collection, std::int32_t statement);
 
-  // Whether a server that answers so will never tell what became of a statement: it has forgotten
-  // the session or its answer, or keeps none.
+  // Whether this error means that the outcome of a statement can no longer be determined: the
+  // server has dropped the session or its answer, or keeps none.
   static bool is_forgotten(std::uint32_t server_code);
 
   // Statement 0. The first that matches a document is applied; every later one is answered with the
-  // document that the first one left, whatever collection it names.
+  // document that the first one left, also if it names another collection.
   MongoWriteAnswer find_and_modify(const MongoWrite& write);
 
   // OK where a server takes numbered writes, and applies one once: it makes a document of the

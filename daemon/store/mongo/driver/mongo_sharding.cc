@@ -21,7 +21,7 @@ bool is_sharded_by(const bson_t* entry, const std::string& field) {
 Status judge(const MongoClients& clients, const std::string& collection, const std::string& field,
              const bson_t* entry) {
   // Collections of mongos before 5.0 stay in the list when they are dropped. One that cannot be
-  // split is on one shard, whatever its key.
+  // split is on one shard, with any key.
   if (is_set(entry, "dropped") || is_set(entry, "unsplittable") || is_sharded_by(entry, field))
     return {};
   const auto key = document_in(entry, "key");
@@ -36,7 +36,7 @@ Status judge(const MongoClients& clients, const std::string& collection, const s
   return refused;
 }
 
-// What a user may ask who may not read the cluster's list: whether it is sharded at all.
+// For a user that may not read the cluster's list: whether the collection is sharded at all.
 bool is_known_unsharded(const MongoConnection& connection, const MongoClients& clients,
                         const std::string& collection) {
   const Document command = std::move(Document().add("collStats", collection));

@@ -19,7 +19,7 @@ bool is_traced(const char* command) {
          strcasecmp(command, "commitTransaction") == 0 || strcasecmp(command, "insert") == 0;
 }
 
-// Errors the server raises before it writes, whatever the command. Short on purpose: an error that
+// Errors that the server raises before it writes, for all commands. Short on purpose: an error that
 // is missing here costs a look-up; one too many could cost a duplicate.
 bool raised_before_writing(std::uint32_t code) {
   switch (code) {
@@ -68,8 +68,8 @@ bool is_labelled_unwritten(const bson_t* reply) {
          mongoc_error_has_label(reply, "RetryableError");
 }
 
-// Whether a server that answers for itself may say so of one document that it has changed. Whatever
-// else it says ends the change, which is all of the document's or nothing.
+// Whether a server that is not a mongos may return this code for a document that it has changed.
+// All other errors undo the change of the document.
 bool may_follow_the_change(std::uint32_t code) {
   switch (code) {
     case 0:      // no code
@@ -172,7 +172,7 @@ void trace_commands(mongoc_client_pool_t* pool) {
 }
 
 bool proves_not_inserted(std::uint32_t code, bool through_mongos) {
-  // A server that answers for itself has not inserted what it reports, whatever the reason.
+  // A server that is not a mongos has not inserted the documents that it reports, for any error.
   if (!through_mongos) return true;
   if (is_transient_error(code)) return false;
   return raised_before_writing_by_shard(code) || is_of_the_document(code);

@@ -48,12 +48,12 @@ bool proves_not_inserted(std::uint32_t code, bool through_mongos);
 
 // Failures that pass by themselves; the others need an operator.
 bool is_transient_error(std::uint32_t code);
-// Whether the server's reply says so itself, by a label or the name of its code, whatever that is.
+// Whether the server's reply says so itself, by a label or by the name of its code.
 bool is_labelled_transient(const bson_t* reply);
 // DocumentDB, by its words: its code is DataCorruptionDetected on MongoDB.
 bool has_no_retryable_writes(const bson_error_t& error);
-// Whether the transaction failed because of what others do at the same time with the document or
-// its collection: the server is reachable and works.
+// Whether the transaction failed because of concurrent operations on the document or its
+// collection: the server is reachable and works.
 bool is_conflict(std::uint32_t code);
 
 }  // namespace seqd

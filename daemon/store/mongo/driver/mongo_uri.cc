@@ -54,8 +54,8 @@ Status check_database(const std::string& name) {
   return {};
 }
 
-// What the URI asks of writes. Majority and journal are set explicitly in any case; a URI that asks
-// for less is refused, because its author believes it is obeyed.
+// The write concern of the URI. Majority and journal are set explicitly in any case; a URI with a
+// weaker write concern is refused, because it would have no effect.
 Status check_write_concern(const mongoc_uri_t* uri, bool unsafe) {
   const mongoc_write_concern_t* asked = mongoc_uri_get_write_concern(uri);
   const int32_t w = mongoc_write_concern_get_w(asked);
@@ -184,7 +184,7 @@ std::vector<std::string_view> properties_in(std::string_view text) {
   return properties;
 }
 
-// The password as it is written and as it is meant, and whatever options are named as secrets,
+// The password as it is written and decoded, and the values of options that are secrets by name,
 // where the user's part ends at `at`.
 void add_secrets(std::string_view uri, std::size_t at, std::vector<std::string>& secrets) {
   const auto add = [&](std::string_view written) {

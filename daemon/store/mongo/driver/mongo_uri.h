@@ -1,6 +1,6 @@
 // MongoTarget: a MongoDB connection string after seqd's rules: every time-out is set, and the write
-// concern is majority and journalled whatever the string says; one that asks for less is refused.
-// Values; any thread.
+// concern is majority and journalled in any case; one that asks for less is refused. Values; any
+// thread.
 //
 // Invariant: no text made here or by `hide_secrets` carries a password, a passphrase or a token.
 #pragma once
@@ -62,7 +62,7 @@ Result<MongoTarget> read_mongo_uri(const MongoStoreOptions& options);
 std::string masked_mongo_uri(const std::string& uri);
 
 // `text` (an error of driver or server) without the password of `uri`, and without the passphrase
-// and the session token in its options, as they are written and as they are meant.
+// and the session token in its options, as they are written and decoded.
 std::string hide_secrets(std::string text, const mongoc_uri_t* uri);
 
 }  // namespace seqd

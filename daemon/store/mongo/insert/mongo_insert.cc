@@ -214,7 +214,7 @@ MongoInsert::Answer MongoInsert::send(const std::vector<Document>& documents) {
       connection.collection(clients_.target().database, batch_.collection);
   const BulkHandle bulk(
       mongoc_collection_create_bulk_operation_with_opts(collection.get(), options.get()));
-  // What a name may be is the server's to say.
+  // The server decides which field names are valid.
   const Document unjudged = std::move(Document().add("validate", false));
   for (const Document& document : documents) {
     ASSERT(
@@ -232,8 +232,8 @@ MongoInsert::Answer MongoInsert::send(const std::vector<Document>& documents) {
   return repeat(documents, connection, session.get(), std::move(answer));
 }
 
-// The same write by the same number, until the server says what became of it. What it has done is
-// not done again, and what it has not done is done now.
+// Repeats the same write by the same number, until the server returns its outcome. Inserts that
+// were applied are not repeated, and the others are applied now.
 MongoInsert::Answer MongoInsert::repeat(const std::vector<Document>& documents,
                                         const MongoConnection& connection,
                                         mongoc_client_session_t* session, Answer first) {
@@ -260,7 +260,7 @@ MongoInsert::Answer MongoInsert::repeat(const std::vector<Document>& documents,
     Answer answer =
         read_answer(error, reply.get(), scope.trace(), clients_.through_mongos(connection));
     if (answer.kind == Answer::Kind::decided) return answer;
-    // That nothing was done now says nothing of the times before.
+    // A refusal now proves nothing about earlier attempts.
     first.error = std::move(answer.error);
     first.inserted = std::max(first.inserted, answer.inserted);
     if (first.error.code() != ErrorCode::UNAVAILABLE) break;
@@ -300,7 +300,7 @@ MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const bs
   return answer;
 }
 
-// --- what became of the documents
+// --- outcomes
 
 void MongoInsert::all_pending(Kind kind, const Status& error) {
   for (const Pending& each : pending_) outcomes_[each.index] = {kind, 0, error};
@@ -377,8 +377,8 @@ void MongoInsert::take_unknown(const Answer& answer, std::int64_t first, std::si
   pending_.clear();
 }
 
-// For people only. An equal document may be another program's, and another one may be ours, changed
-// since: nothing is concluded from what is there.
+// For the error text only. An equal document may be another program's, and a different one may be
+// ours, changed since: the outcome does not depend on it.
 std::string MongoInsert::now_there(std::int64_t id, const Document& body, bool& readable) const {
   if (!readable) return "";
   const auto found = clients_.read(batch_.collection, Document().add("_id", id));

@@ -4,9 +4,9 @@
 // once.
 //
 // Invariant: a document is sent under one _id only, unless the server has proven that it did not
-// insert it; a mongos that lost its shard proves nothing. Where the answer is lost, a server with
-// retryable writes (a replica set) is asked the very same again, which it does once; every other
-// one leaves the outcome `unknown`. A document with a unique field may be sent again after that, by
+// insert it; a mongos that lost its shard proves nothing. Where the answer is lost, the same
+// request is repeated on a server with retryable writes (a replica set), which applies it once; on
+// others the outcome is `unknown`. A document with a unique field may be sent again after that, by
 // another batch: the server refuses it if it is there, and its _id is looked up.
 #pragma once
 
@@ -40,7 +40,7 @@ class MongoInsert {
     Document body;          // without _id
     Document unique;        // the filter that finds it by its unique field; empty: it has none
   };
-  // What the server said to one insert.
+  // The server's answer to one insert.
   struct Answer {
     enum class Kind : std::uint8_t { decided, refused, unknown };
     Kind kind = Kind::unknown;

@@ -1,8 +1,8 @@
-// advance_mongo_counter(): raises a counter document with $max, which the server applies to
-// whatever stands there at that moment: old code and leases at the same time are not disturbed, and
-// a request that arrives twice or late changes nothing. Its floor is raised in the same step, from
-// when on no range below it is returned; those that are parked are then removed. Blocking;
-// thread-safe as far as MongoClients is.
+// advance_mongo_counter(): raises a counter document with $max, which the server applies to the
+// present number: old code and leases at the same time are not disturbed, and a request that
+// arrives twice or late changes nothing. Its floor is raised in the same step, from when on no
+// range below it is returned; those that are parked are then removed. Blocking; thread-safe as far
+// as MongoClients is.
 #pragma once
 
 #include <cstdint>

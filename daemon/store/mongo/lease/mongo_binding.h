@@ -33,8 +33,8 @@ Meaning mark_of(const Document& document, const CounterBinding& binding);
 void require_meaning(Document& filter, const CounterBinding& binding, Meaning meaning,
                      bool or_unmarked);
 
-// Filters on the number, whatever its type, or only where it is an integer: equal to a value, or
-// not below it.
+// Filters on the number, of any type, or only where it is an integer: equal to a value, or not
+// below it.
 Document number_equal(std::int64_t value);
 Document number_at_least(std::int64_t value);
 Document integer_at_least(std::int64_t value);

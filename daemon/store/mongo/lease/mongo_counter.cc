@@ -110,7 +110,8 @@ MongoCounter::Step MongoCounter::conclude(MongoWriteAnswer answer) {
     case MongoWriteAnswer::Kind::unknown:
       return unknown_outcome(std::move(answer.error));
     case MongoWriteAnswer::Kind::refused:
-      // An array of integers passes the filter and is refused by $inc: the document says it better.
+      // An array of integers passes the filter and is refused by $inc: reading the document gives a
+      // better error.
       if (answer.server_code == kMongoTypeMismatch) return std::nullopt;
       if (answer.again) return retry(std::move(answer));
       if (answer.server_code == kMongoValidationFailure) return refuse_by_validator(answer.error);
@@ -183,8 +184,8 @@ LeaseOutcome MongoCounter::refuse_by_validator(const Status& error) {
                                                "\"seqd\", or set lease_mode = \"plain\""});
 }
 
-// Counter and record change together or not at all. Nothing is certain but by the commit; before
-// it is sent, everything that fails is as if it had never been.
+// Counter and record change together or not at all. Only the commit applies them; a failure before
+// it is sent leaves no change.
 MongoCounter::Step MongoCounter::increment_in_transaction(const MongoWrite& write) {
   ASSERT(is_in_ledger(trace_));
   MongoTransaction transaction(clients_);
@@ -236,7 +237,7 @@ MongoCounter::Step MongoCounter::increment_as_numbered(const MongoWrite& write) 
     if (parked->ranges > 0) return increment_in_transaction(write);
   }
   if (!records_.newest(request_)) {
-    // What was sent with this token before, perhaps of fewer IDs, is not sent as something else.
+    // A request that was sent with this token before, perhaps for fewer IDs, is repeated unchanged.
     const auto record = records_.read_ledger(request_);
     if (!record.ok()) return refused(record.status());
     if (Step ended = compare(*record); ended.has_value()) return ended;
@@ -309,7 +310,7 @@ LeaseOutcome MongoCounter::grant(const Document& document) const {
   return granted(span);
 }
 
-// Why did nothing match? Ends the lease with the reason, or prepares the next attempt.
+// Determines why nothing matched. Ends the lease with the reason, or prepares the next attempt.
 MongoCounter::Step MongoCounter::diagnose() {
   auto read = clients_.read(binding_.collection, key_filter(binding_));
   if (!read.ok()) return refused(read.status());
@@ -333,9 +334,9 @@ MongoCounter::Step MongoCounter::diagnose() {
   return std::nullopt;
 }
 
-// Whoever wrote a double may write the next one before we come, so the lease itself has to bear
-// them. A server that cannot do that, which only a plain lease may meet, has it converted first;
-// mostly that is enough.
+// A program that wrote a double may write another one before the next attempt, so the lease itself
+// has to accept doubles. On a server that does not support that, which is possible for plain leases
+// only, the double is converted first; usually that suffices.
 MongoCounter::Step MongoCounter::accept_double(const CounterNumber& number) {
   if (trace_ == LeaseTrace::plain) {
     bool pipelines = false;

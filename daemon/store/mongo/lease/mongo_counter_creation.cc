@@ -44,7 +44,7 @@ bool MongoCounter::is_our_duplicate(const MongoWriteAnswer& answer) const {
   if (answer.server_code != kMongoDuplicateKey) return false;
   bson_iter_t found;
   if (!bson_iter_init_find(&found, answer.reply.get(), "keyValue")) {
-    // Servers before 4.4 tell only in words.
+    // Servers before 4.4 report the key in the text only.
     return binding_.key_field == "_id" &&
            answer.error.text().find(" index: _id_ ") != std::string::npos;
   }

@@ -48,16 +48,16 @@ LeaseTrace MongoLeaseMode::expected(const CounterBinding& binding) const {
   return plain ? LeaseTrace::plain : trace;
 }
 
-BlockingStore::LeaseMode MongoLeaseMode::told() const {
+BlockingStore::LeaseMode MongoLeaseMode::present() const {
   const std::lock_guard lock(mutex_);
   if (!choice_) return {};
-  BlockingStore::LeaseMode told{lease_trace_word(choice_->trace), choice_->reason};
-  if (choice_->trace != LeaseTrace::slot) return told;
+  BlockingStore::LeaseMode present{lease_trace_word(choice_->trace), choice_->reason};
+  if (choice_->trace != LeaseTrace::slot) return present;
   for (const std::string& collection : plain_)
-    told.reason += fmt::format(
+    present.reason += fmt::format(
         "; plain for collection {}, whose validator takes no further field in a counter",
         collection);
-  return told;
+  return present;
 }
 
 Result<LeaseTrace> MongoLeaseMode::decide(const std::string& collection, const Token& instance) {

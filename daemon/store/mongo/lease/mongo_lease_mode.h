@@ -40,7 +40,7 @@ class MongoLeaseMode {
   // `count`: of the IDs, which may be fewer than were requested.
   void granted(const LeaseRequest& request, std::int64_t count);
 
-  BlockingStore::LeaseMode told() const;
+  BlockingStore::LeaseMode present() const;
 
  private:
   struct Choice {

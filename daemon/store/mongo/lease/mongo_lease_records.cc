@@ -107,11 +107,11 @@ void MongoLeaseRecords::forget(const LeaseRequest& request) {
 }
 
 Status MongoLeaseRecords::begin_slot(const LeaseRequest& request) {
-  LeaseRequest nobody = request;
-  for (std::size_t at = nobody.token.size() / 2; at < nobody.token.size(); ++at)
-    nobody.token[at] = static_cast<std::uint8_t>(~nobody.token[at]);
-  const MongoWriteAnswer answer = clients_.find_and_modify(voiding(nobody, std::nullopt));
-  // Where there is one by now, it will be found.
+  LeaseRequest unused = request;
+  for (std::size_t at = unused.token.size() / 2; at < unused.token.size(); ++at)
+    unused.token[at] = static_cast<std::uint8_t>(~unused.token[at]);
+  const MongoWriteAnswer answer = clients_.find_and_modify(voiding(unused, std::nullopt));
+  // If there is a record by now, it is used.
   const bool there = answer.server_code == kMongoDuplicateKey;
   return answer.kind == MongoWriteAnswer::Kind::done || there ? Status() : answer.error;
 }
@@ -248,7 +248,7 @@ Result<bool> MongoLeaseRecords::never_made(const LeaseRequest& request) {
 
 // The write that makes the token void has the number and the statement of the lease: the server
 // applies one of the two, and answers with what it has applied. That holds as long as it remembers
-// the number, which the statement tells that announced the lease, and as long as it has the answer.
+// the number, which the statement that announced the lease shows, and as long as it has the answer.
 std::optional<Resolution> MongoLeaseRecords::resolve_sent(const LeaseRequest& request,
                                                           const LeaseRecord& record) {
   ASSERT(record.sent && record.token == request.token);
@@ -262,7 +262,7 @@ std::optional<Resolution> MongoLeaseRecords::resolve_sent(const LeaseRequest& re
     answer = writes.find_and_modify(write);
   }
   const bool forgotten = !*remembered || MongoNumberedWrites::is_forgotten(answer.server_code);
-  // Another answer may be asked for, and has to be the same.
+  // The answer can be requested once more, and must be the same.
   if (forgotten) answer = clients_.find_and_modify(voiding(request, record, true));
   if (answer.kind != MongoWriteAnswer::Kind::done) return failed(answer.error);
   if (!answer.document) return std::nullopt;
@@ -294,7 +294,7 @@ Resolution MongoLeaseRecords::resolve(const LeaseRequest& request, bool* refused
       if (!found.ok()) return failed(found.status());
       record = *found;
     } else if (!in_ledger(request) && (request.high_water > 0 || !may_create(request))) {
-      // The counter is gone, and with it whatever its slots said.
+      // The counter is missing, and with it its slots.
       return resolved(Resolution::Kind::untraceable);
     }
     learn(request, record);

@@ -4,8 +4,8 @@
 //   ledger, session: the document {_id: SLOT} of the collection seqd_leases
 //   slot:            the field seqd.slots.SLOT of the counter's document
 //
-// In mode "session" the record is written before the lease, and says that it was sent. What became
-// of it is in the server's record of the numbered write (mongo_numbered_writes.h).
+// In mode "session" the record is written before the lease, and says that it was sent. Its outcome
+// is in the server's record of the numbered write (mongo_numbered_writes.h).
 //
 // Invariant: a record is only ever changed on condition that it still holds the token that was seen
 // before. A lease slot has one lease under way at a time, so this orders its leases: once a token
@@ -43,8 +43,8 @@ class MongoLeaseRecords {
 
   // The lease slot is not used any more, and its records are removed.
   void forget(const LeaseRequest& request);
-  // Gives a lease slot that has no record one that says nothing. What is made conditional on it can
-  // never be applied when the record is gone, however late it arrives.
+  // Creates an empty record for a lease slot without one. A write that requires this record can no
+  // longer be applied once the record is removed.
   Status begin_slot(const LeaseRequest& request);
   // Whether a record that is not there was never made.
   Result<bool> never_made(const LeaseRequest& request);

@@ -109,7 +109,7 @@ void MongoLeaseSweep::sweep_ledger(Time end) {
                                    kMongoLedger, 0));
   }
   for (int i = 0; i < kMostEntries && std::chrono::steady_clock::now() < end; ++i) {
-    // Our own clock is for the index; the server's decides.
+    // This host's clock is used for the index; the server's clock decides.
     const Document old = std::move(Document()
                                        .add("at", Document().add_date("$lt", oldest_ms() + kDayMs))
                                        .add("$expr", is_old("at")));
@@ -133,7 +133,7 @@ void MongoLeaseSweep::sweep_slots(const LeaseRequest& request, Time end) {
   if (!read.ok() || !read->has_value()) return;
   std::vector<Slot> slots = slots_of(**read);
   std::erase_if(slots, [own = slot_of(request)](const Slot& slot) { return slot.slot == own; });
-  // Our own clock only says where it may be worth asking; a wrong one costs a vain question.
+  // This host's clock only selects candidates; if it is wrong, a request is wasted.
   const std::int64_t old_ms = oldest_ms();
   const std::size_t excess = slots.size() < kMostSlots ? 0 : slots.size() + 1 - kMostSlots;
   for (std::size_t i = 0; i < std::min(slots.size(), kMostRemovals); ++i) {

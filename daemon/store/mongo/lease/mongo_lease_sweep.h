@@ -21,7 +21,7 @@ class MongoLeaseSweep {
  public:
   // A record that was not written for this long may go.
   static constexpr std::chrono::hours kKept{24 * 30};
-  // Slots of one counter; above, those not written for the longest time go, whatever their age.
+  // Slots of one counter; above, those not written for the longest time are removed, at any age.
   static constexpr std::size_t kMostSlots = 1000;
   // Counters whose slots wait for the job; the first records of others are looked at next time.
   static constexpr std::size_t kMostWaiting = 64;

@@ -84,8 +84,8 @@ MongoReturn::Step MongoReturn::attempt() {
 }
 
 // Without a record, the return may have been applied by an earlier life, and its record swept
-// since. A slot is also gone when another program wrote the document again as a whole. And what is
-// conditional on no record at all could be applied once more by a request that is late, when the
+// since. A slot is also gone when another program wrote the document again as a whole. And a write
+// that requires the absence of a record could be applied once more by a late request, after the
 // instance was forgotten.
 MongoReturn::Step MongoReturn::begin_slot() {
   if (trace_ == LeaseTrace::slot) return give_up(record_is_gone(where_));
@@ -170,7 +170,7 @@ MongoReturn::Step MongoReturn::conclude(const MongoWriteAnswer& answer) {
   return not_known(answer.error);
 }
 
-// The token is made void, unless the return was applied: then that is what became of it.
+// The token is made void, unless the return was applied: then that is its outcome.
 ReturnOutcome MongoReturn::give_up(Status why) {
   return end_of(records_.resolve(slot_), std::move(why), where_);
 }

@@ -1,5 +1,5 @@
-// MongoReturn: returns one range, or finds out what became of that. Range and record change as
-// one step: in a transaction where the token says `ledger` or `session`, in the counter's document
+// MongoReturn: returns one range, or determines the outcome of that. Range and record change as one
+// step: in a transaction where the token says `ledger` or `session`, in the counter's document
 // where it says `slot`. In `plain` mode there is nowhere to keep the token, and nothing is
 // returned.
 //
@@ -50,7 +50,7 @@ class MongoReturn {
   const LeaseTrace trace_;
   const std::string where_;  // host, collection and document
   const std::chrono::steady_clock::time_point deadline_;
-  bool only_conflicts_ = true;  // so far, nothing but other hosts was in the way
+  bool only_conflicts_ = true;  // so far, every failure was a conflict with other hosts
 };
 
 }  // namespace seqd

@@ -9,8 +9,8 @@
 namespace seqd {
 namespace {
 
-// The document whose field is highest. All types have an order, and numbers are low in it: whatever
-// is no number comes first, and is found so.
+// The document whose field is highest. In the order of types, numbers are low: a value that is not
+// a number sorts above them, and so is found.
 Document highest_first(const std::string& field) {
   const Document held = std::move(Document().add("$exists", true).add_null("$ne"));
   Document pipeline;

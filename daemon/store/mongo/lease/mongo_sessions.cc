@@ -60,7 +60,7 @@ void MongoSessions::end_inherited() {
     if (!sessions.ok()) return;  // next time
     Document ids;
     for (std::size_t i = 0; i < sessions->size(); ++i) ids.add(std::to_string(i), (*sessions)[i]);
-    // Where the server does not let us, it never will; only without an answer it is tried again.
+    // A refusal is permanent; it is tried again only if there was no answer.
     if (!sessions->empty() && end(ids).code() == ErrorCode::UNAVAILABLE) return;
     const std::lock_guard lock(mutex_);
     inherited_.erase(former);

@@ -27,9 +27,9 @@ class MongoSessions {
   // Once before the first transaction or look-up of an instance; cheap afterwards. Ends what an
   // earlier daemon of this instance left behind.
   void take_over(const Token& instance);
-  // Ends, once, what an instance left open that the state directory had before: now, or when the
-  // server is there again with the next take_over(). Where the directory is a copy, the original
-  // may be at work and asks again.
+  // Ends, once, the transactions that a former instance of the state directory left open: now, or
+  // at the next take_over() if the server is not available. If the directory is a copy, the
+  // original may be running; it repeats them.
   void inherit(const Token& former);
   // Before a transaction. An error: the session could not be announced, do not use it.
   Status announce(const Token& instance, const MongoTransaction& transaction);
