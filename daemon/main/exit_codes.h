@@ -8,7 +8,7 @@
 namespace seqd {
 
 inline constexpr int kExitUsage = 2;
-inline constexpr int kExitCorrupt = 65;   // EX_DATAERR: somebody has to look at the state directory
+inline constexpr int kExitCorrupt = 65;   // EX_DATAERR: an operator must check the state directory
 inline constexpr int kExitStore = 69;     // EX_UNAVAILABLE: a store cannot be opened
 inline constexpr int kExitInternal = 70;  // EX_SOFTWARE: another error at the start
 inline constexpr int kExitState = 74;     // EX_IOERR: the state directory failed; start again

@@ -31,7 +31,7 @@ std::vector<HeldSpan> spans_of(const std::vector<AvailableRange>& ranges) {
 
 }  // namespace
 
-// One trip to the worker. It owns what it touches.
+// One job of the worker. It owns everything that it uses.
 struct History::Job {
   std::shared_ptr<Place> place;
   Clock& clock;
@@ -60,7 +60,7 @@ struct History::Job {
     }
     took_ms = clock.monotonic_ms() - began_ms;
     if (audit && status.ok()) opened = place->audit_reader.begin();
-    // What could not be written would be missing in the answers.
+    // Events that could not be written would be missing in the answers.
     if (status.ok()) {
       for (const Question& question : questions) question.read(place->reader);
     }
@@ -253,7 +253,7 @@ void History::warn(const std::vector<std::string>& warnings) {
     events_.raise({EventKind::history_failed, warning, {}});
 }
 
-// Said once when it begins, however often it is tried.
+// Reported once when it begins, not at every retry.
 void History::note(const Status& status) {
   if (!status.ok() && failure_.ok()) {
     events_.raise({EventKind::history_failed,

@@ -1,12 +1,12 @@
-// History: who was issued what and which IDs never will be, kept in the state directory for people
+// History: the record of issues, leases and gaps, kept in the state directory for operators
 // (`seqctl explain`, `gaps`, `audit`). It gathers on the loop, writes about once a second on a
 // thread of its own, and answers questions there, between two batches. An audit goes through all
 // rows, so it has a connection and a thread of its own, and sees the file as it was between two
-// batches. Whatever befalls the file, serving goes on: the log is the truth, and this is its index.
-// Owned by the Daemon; loop thread.
+// batches. If the file cannot be used, serving continues: the log is authoritative, and the history
+// is its index. Owned by the Daemon; loop thread.
 //
-// Switched off, it keeps nothing: the file is removed by the start, what it gathered until then is
-// thrown away, and nobody tells or asks it anything.
+// Switched off, it keeps nothing: the start removes the file and discards what was gathered until
+// then, and no event or question reaches it.
 #pragma once
 
 #include <functional>
@@ -42,8 +42,8 @@ class History final : public HistoryAsker {
     prune_at_ms_ = 0;
   }
 
-  // Shown the log while it is recovered; then told what the start made of it. What the history had
-  // not heard is written; gaps before anything is served.
+  // Receives the log while it is recovered, then the result of the start. Events that the history
+  // lacks are written, gaps before anything is served.
   LogReader& log_reader() { return catch_up_; }
   void started(const Started& state);
   // Raises an event for every gap of the start. After started().

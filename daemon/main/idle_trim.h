@@ -11,7 +11,8 @@ namespace seqd {
 
 class IdleTrim {
  public:
-  // Regularly. `position`: of the log; it tells whether anything happened since the last call.
+  // To be called regularly. `position`: of the log; if it has changed since the last call, the
+  // daemon is not idle.
   void check(LogPosition position) {
     const bool rests = position == seen_;
     seen_ = position;

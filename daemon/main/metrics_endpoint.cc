@@ -51,7 +51,7 @@ bool MetricsEndpoint::note(Place& place, const Status& listening) {
     place.wanted.clear();
     return false;
   }
-  if (!std::exchange(place.told, true))
+  if (!std::exchange(place.warned, true))
     warn_(std::string(place.option) + " serves no metrics: " + listening.text() +
           "; tried again every " + std::to_string(kRetryMs / 1'000) +
           " s, and IDs are issued as usual");

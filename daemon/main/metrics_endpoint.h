@@ -18,8 +18,8 @@ namespace seqd {
 
 class MetricsEndpoint {
  public:
-  // All of `source` outlives this. `warn`: tells people, once each, that it cannot listen at the
-  // socket or on the address.
+  // All of `source` outlives this. `warn` is called once for the socket and once for the address if
+  // it cannot listen there.
   MetricsEndpoint(EventLoop& loop, EventSink& events, const MetricsSource& source,
                   std::function<void(const std::string&)> warn);
 
@@ -39,8 +39,8 @@ class MetricsEndpoint {
   struct Place {
     const char* option;
     HttpServer server;
-    std::string wanted;  // where it does not listen yet
-    bool told = false;   // that it does not
+    std::string wanted;   // where it does not listen yet
+    bool warned = false;  // that it does not listen
   };
 
   void listen();

@@ -60,7 +60,7 @@ class Configuration final : public SettingsSource {
   // Full names of options of those tables, and of stores, that differ in the file: a restart is
   // needed. Set by a reload.
   std::set<std::string> waiting;
-  std::vector<std::string> warnings;  // what is allowed and yet unwise
+  std::vector<std::string> warnings;  // allowed, but not advisable
 
   // The settings of a sequence: what a reload kept for it, else its own table, else the longest
   // pattern that matches, else the defaults if `daemon.allow_unlisted`. Null otherwise. A result
@@ -68,14 +68,15 @@ class Configuration final : public SettingsSource {
   const SequenceSettings* find(const std::string& name) const override;
   std::shared_ptr<const IdFormat> find_format(std::string_view name) const override;
   const AccessSettings* find_access(std::string_view name) const override;
-  // Those of tables for one sequence, whatever their state. Valid as the results of find().
+  // The sequences that have a table of their own, in use or not. Valid as long as the results of
+  // find().
   std::vector<NamedSequence> named_sequences() const;
 
   struct NamedTable {
     std::string name;                              // or pattern; empty: [sequence_defaults]
     const SequenceTableSettings* table = nullptr;  // null: there is none for that name
   };
-  // The table that a name falls under, whatever its state.
+  // The table that applies to a name, also one that waits for a restart.
   NamedTable find_named_table(const std::string& name) const;
   // What a reload kept for the sequence until a restart; null: nothing.
   const SequenceSettings* find_kept(const std::string& name) const;
@@ -118,7 +119,7 @@ inline constexpr const char* kDefaultFile = "/etc/seqd/seqd.toml";
 // Reads and checks. CONFIG with every problem on a line of its own, "FILE:LINE: KEY: what was
 // found, what is allowed".
 Result<Configuration> load_configuration(const ConfigurationRequest& request);
-// The same for text that is at hand; `file` only stands in messages.
+// The same for text that was read before; `file` is used in messages only.
 Result<Configuration> parse_configuration(const std::string& text, const std::string& file,
                                           const ConfigurationRequest& request);
 
@@ -132,7 +133,7 @@ ConfigurationChanges prepare_reload(const Configuration& running, Configuration&
 // configuration, but for the secrets.
 std::string dump_effective(const Configuration& configuration);
 
-// One line for people about each store and the number of sequences.
+// A summary to read: one line about each store, and the number of sequences.
 std::string summarize(const Configuration& configuration);
 
 }  // namespace seqd

@@ -26,10 +26,10 @@ Status refuse(const std::string& file, std::int64_t line, const std::string& wha
   return {ErrorCode::CONFIG, file + ":" + std::to_string(line) + ": " + what};
 }
 
-// Looks over the text before toml++ sees it, for what toml++ 3.3 does not bear: it takes tables
-// apart by recursion, so that a key "a.a.a.a..." would overflow the stack, and asked whether a
-// letter like U+00E9 is a space it runs into undefined behaviour. Strings and comments are stepped
-// over; what is not TOML at all is left to the parser.
+// Refuses text that toml++ 3.3 cannot process: it parses tables by recursion, so that a key
+// "a.a.a.a..." would overflow the stack, and its test whether a letter like U+00E9 is a space has
+// undefined behaviour. Strings and comments are skipped; other syntax errors are left to the
+// parser.
 class Precheck {
  public:
   explicit Precheck(std::string_view text) : text_(text) {

@@ -22,7 +22,7 @@ bool is_in_the_clear(const std::string& endpoint) {
   return !host.starts_with("127.") && !host.starts_with("localhost") && !host.starts_with("[::1]");
 }
 
-// What libcurl would say of it only when the first request leaves.
+// libcurl would report these errors only at the first request.
 Status check_authorities(const std::string& path) {
   std::error_code fault;
   const std::filesystem::file_status facts = std::filesystem::status(path, fault);
@@ -69,7 +69,7 @@ std::string find_region(const StoreSettings& store) {
     const AwsFilePlace place = aws_file_place(read_environment, file);
     if (place.path.empty()) continue;
     const Result<Secret> text = read_secret_text(place.path);
-    if (!text.ok()) continue;  // who looks for the credentials there says why
+    if (!text.ok()) continue;  // the search for credentials reports the error
     const auto found = find_aws_profile(text->value, file, profile);
     if (found && found->contains("region")) return found->at("region");
   }

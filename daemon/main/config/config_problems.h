@@ -1,5 +1,5 @@
-// Collects everything that is wrong with a configuration, so that a person can mend it in one go.
-// Used while one configuration is read; one thread.
+// Collects everything that is wrong with a configuration, so that all of it can be corrected at
+// once. Used while one configuration is read; one thread.
 #pragma once
 
 #include <map>

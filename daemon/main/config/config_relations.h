@@ -1,6 +1,6 @@
-// What values of different options have to do with each other. A bound that is written lowers what
-// is not written in the same table; two written values that contradict each other are an error that
-// names both. Used while one configuration is read; one thread.
+// The relations between values of different options. A bound that is written lowers what is not
+// written in the same table; two written values that contradict each other are an error that names
+// both. Used while one configuration is read; one thread.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ void relate_log_size(Limits& limits, const DaemonSettings& daemon, const Written
 void relate_sequence(const std::string& table, SequenceSettings& sequence,
                      const WrittenKeys& written, Problems& problems);
 
-// What mode = "insert" asks of the table of a sequence, whose store is of that type.
+// What mode = "insert" requires of the table of a sequence, whose store is of that type.
 void relate_mode(const std::string& table, const SequenceSettings& sequence, StoreType store,
                  const WrittenKeys& written, Problems& problems);
 

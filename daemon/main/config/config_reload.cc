@@ -171,7 +171,7 @@ ConfigurationChanges prepare_reload(const Configuration& running, Configuration&
     const bool waits_for_restart = !of_this.restart_needed.empty();
     for (std::string& option : of_this.restart_needed)
       changes.restart_needed.push_back(std::move(option));
-    // With the former periods goes the former format, which tells them.
+    // The former periods keep the former format, which contains them.
     if (kept.periods.period != table->settings.periods.period) {
       kept.periods.rule = settings.periods.rule;
       kept.text = settings.text;

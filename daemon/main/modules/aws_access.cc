@@ -41,8 +41,8 @@ AwsAccess::AwsAccess(const std::string& name, const StoreSettings& settings, Eve
     : http_(loop, kConnections, settings.tls_ca_file),
       worker_(loop, "aws-" + name, 1),
       files_(worker_) {
-  const auto tell = [&events, name](EventKind kind, const std::string& text,
-                                    const std::string& key) {
+  const auto raise = [&events, name](EventKind kind, const std::string& text,
+                                     const std::string& key) {
     Event event{kind, "store \"" + name + "\": " + text, {{"STORE", name}}};
     if (!key.empty()) event.fields.emplace_back("ACCESS_KEY_ID", key);
     events.raise(event);
@@ -50,9 +50,9 @@ AwsAccess::AwsAccess(const std::string& name, const StoreSettings& settings, Eve
   const AwsParts parts{http_, files_, read_environment};
   keeper_ = std::make_unique<AwsKeeper>(
       source_of(settings, parts), loop, clock, random_, settings.timeout_ms,
-      [tell](const AwsNews& news) {
-        tell(news.good ? EventKind::credentials_found : EventKind::credentials_missing, news.text,
-             news.access_key_id);
+      [raise](const AwsNews& news) {
+        raise(news.good ? EventKind::credentials_found : EventKind::credentials_missing, news.text,
+              news.access_key_id);
       });
 }
 

@@ -24,7 +24,7 @@ bool is_memory(const std::string& path) {
           static_cast<std::uint32_t>(facts.f_type) == RAMFS_MAGIC);
 }
 
-// Every user may write to /dev/shm: a file under our name there may be a trap.
+// Every user may write to /dev/shm, so another user may have made a file of that name there.
 bool belongs_to_us_alone(const std::string& path) {
   struct stat facts {};
   return lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() &&
@@ -36,16 +36,16 @@ bool belongs_to_us_alone(const std::string& path) {
 std::vector<std::string> witness_candidates() {
   std::vector<std::string> out = {kUsualPlace};
   out.push_back("/dev/shm/seqd-" + std::to_string(geteuid()));
-  // The last, because it goes with the end of a session.
+  // Last, because it is removed when the login session ends.
   const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
   if (runtime != nullptr && runtime[0] == '/') out.push_back(std::string(runtime) + "/seqd");
   return out;
 }
 
-Result<std::unique_ptr<Directory>> open_witness_place(const std::string& told,
+Result<std::unique_ptr<Directory>> open_witness_place(const std::string& configured,
                                                       const std::string& state_dir,
                                                       const std::vector<std::string>& candidates) {
-  if (!told.empty()) return open_directory(told);
+  if (!configured.empty()) return open_directory(configured);
   for (const std::string& path : candidates) {
     if (are_nested(path, state_dir)) continue;
     // Nothing is made on a disk; a tmpfs that is mounted there is found where its parent is none.

@@ -1,6 +1,6 @@
-// Where the witness lies (daemon/state/witness.h): where the configuration says, else in memory
-// that this finds: a tmpfs that belongs to this user alone, else shared memory of System V.
-// Blocking; used once, at the start.
+// The directory of the witness (daemon/state/witness.h): the configured one, else one in memory: a
+// tmpfs that belongs to this user alone, else shared memory of System V. Blocking; used once, at
+// the start.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,10 @@ namespace seqd {
 // finds the same one.
 std::vector<std::string> witness_candidates();
 
-// `told` empty: the first of `candidates` that is in memory, belongs to this user alone and is
-// apart from `state_dir`; else System V; else the first that can be opened, which proves nothing.
-Result<std::unique_ptr<Directory>> open_witness_place(const std::string& told,
+// `configured` empty: the first of `candidates` that is in memory, belongs to this user alone and
+// is apart from `state_dir`; else System V; else the first that can be opened, which proves
+// nothing.
+Result<std::unique_ptr<Directory>> open_witness_place(const std::string& configured,
                                                       const std::string& state_dir,
                                                       const std::vector<std::string>& candidates);
 

@@ -1,6 +1,6 @@
 // The table of options: every key that seqd.toml may hold, with its type, bounds, default and
-// meaning (options.def is the list). Whatever is said about an option anywhere is made from here.
-// Constant data; any thread.
+// meaning (options.def is the list). Every text about an option is made from this table. Constant
+// data; any thread.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ std::string_view reload_text(OptionReload reload) {
   return reload == OptionReload::live ? "A reload applies it." : "It needs a restart.";
 }
 
-// One character of TOML text may mean something to scdoc.
+// Escapes the characters of TOML text that have a meaning in scdoc.
 std::string scdoc_escape(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -1,5 +1,5 @@
-// What people read about the options, all of it made from the table: the help text, the manual
-// pages' lists and the sample file. Pure; any thread.
+// The documentation of the options, made from the table: the help text, the manual pages' lists and
+// the sample file. Pure; any thread.
 #pragma once
 
 #include <cstdint>

@@ -78,7 +78,7 @@ class Format {
     problems_.add(line_of(written_, key, line_), table_ + "." + key, what);
   }
 
-  // Nothing but its number tells which key a text was scrambled with.
+  // A text can be assigned to its key only by the number of the key.
   bool fit(const IdTemplate& form, const IdKeys& keys) {
     const bool numbered = !keys.contains(0);
     if (form.tells_key && !numbered)

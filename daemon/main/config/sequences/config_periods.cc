@@ -115,18 +115,18 @@ class Periods {
       const bool finer = piece.part == DatePart::minute || piece.part == DatePart::second;
       if (date && !finer) dates.push_back(piece);
     }
-    const std::optional<PeriodUnit> told = unit_of(dates);
-    if (told && tells(*told, periods_.rule->unit())) return;
+    const std::optional<PeriodUnit> contained = unit_of(dates);
+    if (contained && contains(*contained, periods_.rule->unit())) return;
     report("format", "found \"" + format +
                          "\", which does not contain the period, so that its texts would repeat; "
                          "allowed: with the date, as {date:" +
                          name_format(periods_.rule->unit()) + "}");
   }
 
-  static bool tells(PeriodUnit told, PeriodUnit wanted) {
-    if (told == wanted || told == PeriodUnit::hour) return true;
-    if (told == PeriodUnit::day) return wanted != PeriodUnit::hour;
-    return told == PeriodUnit::month && wanted == PeriodUnit::year;
+  static bool contains(PeriodUnit contained, PeriodUnit wanted) {
+    if (contained == wanted || contained == PeriodUnit::hour) return true;
+    if (contained == PeriodUnit::day) return wanted != PeriodUnit::hour;
+    return contained == PeriodUnit::month && wanted == PeriodUnit::year;
   }
 
   const std::string& table_;

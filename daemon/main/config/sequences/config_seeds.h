@@ -1,5 +1,5 @@
-// What the options seed_collection and seed_field of a sequence need: a store that can be asked,
-// and IDs that stand in it as they are. Used while one configuration is read; one thread.
+// What the options seed_collection and seed_field of a sequence need: a store that can be queried,
+// and IDs that are stored unchanged. Used while one configuration is read; one thread.
 #pragma once
 
 #include <string>
