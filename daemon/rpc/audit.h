@@ -30,8 +30,8 @@ struct AuditFacts {
 
 struct Audit {
   std::int64_t unaccounted = 0;       // by the log; 0 when all is well
-  SequenceTotals missing;             // the log counts them, the history has never heard of them
-  std::vector<std::string> problems;  // what does not agree, for people
+  SequenceTotals missing;             // in the log, but not in the history
+  std::vector<std::string> problems;  // sentences about what does not agree
 };
 
 Audit audit(const AuditFacts& facts);

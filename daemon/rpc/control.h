@@ -18,7 +18,7 @@ namespace seqd {
 struct StoreFacts {
   std::string name;
   std::string type;                      // "sqlite", "mongodb", "dynamodb"
-  std::string state;                     // "ready", or what it waits for
+  std::string state;                     // "ready", or what the store waits for
   std::string error;                     // empty: none
   std::string lease_mode;                // "session", "slot" or "plain"; empty: not known yet
   const LeaseFigures* leases = nullptr;  // of the daemon, which outlives these facts; or null
@@ -94,9 +94,9 @@ class Control {
   virtual Status reload(UserId user, std::function<void(const Result<ReloadReport>&)> done) = 0;
   // NO_SEQUENCE: the configuration does not allow that one.
   virtual Result<ConfigPage> config(const ConfigQuestion& question) const = 0;
-  // Who the daemon runs as.
+  // The user that the daemon runs as.
   virtual UserId user() const = 0;
-  // Who may administer besides that user and root.
+  // The users who may administer besides that user and root.
   virtual const UserList& admins() const = 0;
   // `done` is called once, in this or a later turn; when it says `over`, the daemon ends once its
   // replies are sent. An error: nothing was done.

@@ -11,8 +11,8 @@ std::string untraceable_text(const IdAnswer& history) {
          " leases of this host whose outcome cannot be traced";
 }
 
-// The ID was returned, and neither issued nor lost since, as far as is written down. A lease that
-// the clock puts behind that may be one, or one before it by a clock that was ahead.
+// The ID was returned, and no later issue or gap is recorded. A lease with a later time may be a
+// new lease, or an earlier one that was recorded by a clock that was ahead.
 Explanation returned(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
   const std::optional<LeaseRow>& lease = history.lease;

@@ -1,4 +1,4 @@
-// What became of one ID, out of what the core, the history and the store know of it. Pure; any
+// The fate of one ID, derived from the facts of the core, the history and the store. Pure; any
 // thread.
 #pragma once
 
@@ -37,7 +37,7 @@ enum class IdFate : std::uint8_t {
   gap,         // leased by this host, and never to be issued
   available,   // leased by this host, to be issued
   block,       // in a block of a client, which takes its IDs in its process
-  returned,    // leased by this host, and returned to the store, or on its way there
+  returned,    // leased by this host, and returned, or being returned, to the store
   not_issued,  // by no host yet: the counter is below
   leasing,     // in the lease that this host has under way, or never leased by it
   elsewhere,   // below the counter, and never leased by this host
@@ -48,7 +48,7 @@ std::string_view fate_name(IdFate fate);
 
 struct Explanation {
   IdFate fate = IdFate::older;
-  std::string text;  // a sentence for people
+  std::string text;  // one sentence
 };
 
 Explanation explain(const IdFacts& facts);

@@ -1,5 +1,5 @@
-// What the methods that issue have in common: whose sequence, how long to wait, whether it is a
-// repeat. Functions without state; loop thread.
+// What the methods that issue IDs have in common: finding the sequence, reading the time-out,
+// recognizing repeats. Functions without state; loop thread.
 #pragma once
 
 #include <cstdint>

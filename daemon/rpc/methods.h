@@ -1,5 +1,5 @@
-// The methods of the wire: what each takes, checks and answers. The only place that knows both the
-// wire's and the core's words. Functions without state; loop thread.
+// The methods of the wire: what each takes, checks and answers. The only place that translates
+// between the wire and the core. Functions without state; loop thread.
 #pragma once
 
 #include <array>
@@ -60,14 +60,14 @@ struct MethodContext {
   HistoryRecorder* recorder;  // the same
   InsertQueues* inserts;      // null: no sequence inserts
   Purge* purge;               // null: no store has old counters
-  EventSink* events;          // null: nothing is told
+  EventSink* events;          // null: no events are raised
   const MethodLimits& limits;
   const ServerCounts& counts;
   DrainsOfAll& drains_of_all;
   std::uint64_t settings;  // counts the configurations that were in force
 };
 
-// One call. Answers into `session.out`, or leaves the caller waiting in the core.
+// One call. Writes the reply to `session.out`, or queues the request in the core.
 using Method = void (*)(const MethodContext& context, Session& session,
                         const protocol::Message& message);
 

@@ -32,7 +32,7 @@ inline void pack_text(Packer& packer, std::string_view key, std::string_view tex
   pack_pair(packer, key, text);
 }
 
-// The same for what a store, a file or the system said, which may hold anything: as in the text of
+// The same for text of a store, a file or the system, which may hold any bytes: as in the text of
 // an error reply, control characters and bytes that are not UTF-8 become '?'.
 inline void pack_said(Packer& packer, std::string_view key, std::string_view text) {
   std::string plain(text.size(), '\0');

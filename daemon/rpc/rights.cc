@@ -69,8 +69,8 @@ Status check_may_know(const MethodContext& context, const Peer& peer, std::strin
                                  "\"deny\" of the sequence), and for administrators"};
 }
 
-void tell_administered(const MethodContext& context, const Session& session,
-                       std::string_view method, std::string_view field, std::string_view what) {
+void raise_administered(const MethodContext& context, const Session& session,
+                        std::string_view method, std::string_view field, std::string_view what) {
   if (context.events == nullptr) return;
   const std::string uid = std::to_string(session.peer.uid);
   const std::string pid = std::to_string(session.peer.pid);

@@ -26,8 +26,8 @@ Status check_may_know(const MethodContext& context, const Peer& peer, std::strin
 bool may_know(const MethodContext& context, const Peer& peer, std::string_view name,
               const AccessSettings* access);
 
-// A right, and in words the rule that granted or refused it: the decisions of the functions above,
-// for people.
+// A right, and a text with the rule that granted or refused it: the decisions of the functions
+// above.
 struct Permission {
   bool given = false;
   std::string why;
@@ -36,14 +36,15 @@ Permission may_administer(const Control& control, const Peer& peer);
 // Of "NAME@PERIOD", which no request for IDs can name: whether those of NAME come from it now.
 Permission may_take(const MethodContext& context, const Peer& peer, std::string_view name);
 
-// The journal gets who administers what: `what` is of a `field`, SEQUENCE or STORE; both may be
-// empty. To be called when a request that changes something was accepted.
-void tell_administered(const MethodContext& context, const Session& session,
-                       std::string_view method, std::string_view field, std::string_view what);
+// Raises the event `administered`, with the user and the process. `what` is the value of `field`,
+// SEQUENCE or STORE; both may be empty. To be called when a request that changes something was
+// accepted.
+void raise_administered(const MethodContext& context, const Session& session,
+                        std::string_view method, std::string_view field, std::string_view what);
 
 // Whether another request for every sequence may begin, a drain or an advance of a store. Each
 // holds a report of every sequence, so there are few at a time: one of a user, and one place is
-// kept for those who can change the configuration.
+// kept for users who can change the configuration.
 Status check_slot(const MethodContext& context, const Peer& peer);
 
 }  // namespace seqd

@@ -67,7 +67,7 @@ void Server::apply_settings(const ServerLimits& limits) {
   });
 }
 
-// What it waits for and may not take any more.
+// Fails waiting requests for sequences whose IDs the user may no longer take.
 void Server::refuse_waiting(const Session& session) {
   const Refusal why = [this, &session](std::string_view name) {
     return check_may_take(context(), session.peer, name);
@@ -90,7 +90,8 @@ void Server::close(Session& session) {
   const SessionId id = session.id;
   const ClientId client = session.client;
   if (sessions_.remove(session)) {
-    // A client that is gone may be forgotten: nothing issued to it may be left to record.
+    // A client without a connection may be forgotten, so everything issued to it must be recorded
+    // first.
     services_.table.flush_issues();
     services_.table.blocks().end_client(client);
     services_.table.replays().detach(client, services_.clock.monotonic_ms());
@@ -127,7 +128,7 @@ std::size_t Server::receive(Session& session, std::span<const std::uint8_t> byte
         ++counts_.requests_of[1];
         call_range(here, session, fast);
       }
-      // It may have seen the beginning of this request, when no more of it had arrived.
+      // The scanner may have consumed the beginning of this request.
       session.scanner.reset();
       ASSERT(size <= rest.size());
       consumed += size;

@@ -11,8 +11,8 @@ namespace seqd {
 
 struct ServerLimits {
   MethodLimits methods;
-  // Bytes that wait to be sent before requests are put off: of one session, and of all. Of all, one
-  // user gets a share.
+  // Bytes that wait to be sent before no more requests are read: of one session, and of all. Of
+  // all, one user gets a share.
   std::size_t output = 1 << 20;
   std::size_t output_total = 256 << 20;
 };
@@ -27,7 +27,7 @@ struct Services {
   HistoryAsker* history = nullptr;      // the same
   InsertQueues* inserts = nullptr;      // null: no sequence inserts
   Purge* purge = nullptr;               // null: no store has old counters
-  EventSink* events = nullptr;          // null: nothing is told
+  EventSink* events = nullptr;          // null: no events are raised
 };
 
 class Server final {
@@ -36,8 +36,8 @@ class Server final {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Another configuration is in force. The limits of frames are for sessions opened from now on;
-  // everything else, rights too, is for all of them.
+  // Applies a new configuration. The limits of frames apply to sessions opened from now on;
+  // everything else, rights too, applies to all sessions.
   void apply_settings(const ServerLimits& limits);
 
   // The session lives until close(). `transport` outlives it.

@@ -1,5 +1,5 @@
-// advance: raises a sequence's counter in its store, and on demand withdraws what any host has in
-// hand below it; the answer comes when the store has answered.
+// advance: raises a sequence's counter in its store, and on demand discards the IDs below it that
+// any host has available; the answer comes when the store has answered.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -93,7 +93,7 @@ void method_advance(const MethodContext& context, Session& session,
                          context.clock.wall_ms(),
                          session.peer.uid,
                          session.peer.pid};
-  tell_administered(context, session, "advance", "SEQUENCE", advanced.name());
+  raise_administered(context, session, "advance", "SEQUENCE", advanced.name());
   context.table.advance(
       *sequence, *ordinal, wanted->everywhere,
       [progression, advance, recorder = context.recorder,

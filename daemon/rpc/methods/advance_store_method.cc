@@ -61,8 +61,8 @@ struct Batch : std::enable_shared_from_this<Batch> {
                                        const Status& seen) { self->ended(name, seen, 0); });
         continue;
       }
-      // For every host: what is parked in an older copy, and what anyone leased from it meanwhile,
-      // may be in use already.
+      // For every host: ranges that are parked in an older copy, or that any host leased from it
+      // meanwhile, may be in use already.
       reply.table.advance(
           id, 0, true,
           [self = shared_from_this(), name = sequence.name()](const Result<std::int64_t>& reached) {
@@ -150,7 +150,7 @@ void method_advance_store(const MethodContext& context, Session& session,
       batch->note_failed(sequence->name(), sequence->stopped());
   }
   asked(session, message, Status());
-  tell_administered(context, session, "advance_store", "STORE", wanted->store);
+  raise_administered(context, session, "advance_store", "STORE", wanted->store);
   batch->go_on();
 }
 

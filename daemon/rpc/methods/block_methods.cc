@@ -113,7 +113,7 @@ void method_block(const MethodContext& context, Session& session, const Message&
   }
   const Result<SequenceId> id = look_up(context, session, msgid, asked->name);
   if (!id.ok()) return answer_error(session, msgid, id.status());
-  // Whatever becomes of this request, the client does not take from the slot any more.
+  // The client has stopped taking from the slot, also if this request fails.
   blocks.end_slot(session.client, asked->slot);
   Sequence& sequence = context.table.at(*id);
   Status allowed = check_has_blocks(sequence);

@@ -67,7 +67,7 @@ Result<Hello> read_hello(const Message& message) {
         return Status(ErrorCode::TOO_LARGE,
                       "name is above " + std::to_string(protocol::kClientNameBytes) + " bytes");
       }
-      // People read it on a terminal.
+      // Printed on terminals.
       hello.name.resize(value->size());
       hello.name.resize(protocol::write_plain_text(*value, hello.name.data(), hello.name.size()));
     } else {
@@ -97,8 +97,8 @@ bool is_same_process(const Peer& one, const Peer& other) {
   return one.pid != 0 && one.pid == other.pid && one.uid == other.uid;
 }
 
-// The newer connection is the client's, with its blocks; what the older one waits for will be asked
-// for again.
+// The newer connection takes over the client's identity and blocks; the client repeats requests
+// that wait on the older one.
 void bind_client(const MethodContext& context, Session& session, ClientId client) {
   BlockTable& blocks = context.table.blocks();
   if (Session* const older = context.sessions.bind(session, client)) {
@@ -110,7 +110,8 @@ void bind_client(const MethodContext& context, Session& session, ClientId client
     older->closing = true;
     older->transport.attend();
   }
-  // After a start nobody knows which process had them, and may still be attached to the page.
+  // After a start it is unknown which process held the blocks and may still be attached to the
+  // page.
   const auto is_anothers = [&](const Block& block) { return block.user != session.peer.uid; };
   if (blocks.end_where(client, is_anothers)) blocks.end_client(client);
   blocks.client_back(client, session.id);
@@ -185,7 +186,7 @@ void notified_ack(const MethodContext& context, Session& session, const Message&
 
 void method_reload(const MethodContext& context, Session& session, const Message& message) {
   asked(session, message, Status());
-  tell_administered(context, session, "reload", "", "");
+  raise_administered(context, session, "reload", "", "");
   const DeferredReply reply = defer(context, session, message, "");
   const Status queued =
       context.control.reload(session.peer.uid, [reply](const Result<ReloadReport>& report) {

@@ -55,7 +55,7 @@ void method_clients(const MethodContext& context, Session& session, const Messag
   const std::vector<const Session*> looked_at = context.sessions.page(
       static_cast<SessionId>(page->after), static_cast<std::size_t>(page->limit));
   const UserId user = session.peer.uid;
-  // Who is not mapped may be several people.
+  // Several users may share the number of unmapped users.
   const bool all = check_administers(context.control, session.peer, "clients").ok();
   std::vector<const Session*> shown;
   for (const Session* each : looked_at) {

@@ -123,7 +123,7 @@ void method_decommission(const MethodContext& context, Session& session,
   const Result<DecommissionRequest> request = read_request(message);
   if (!request.ok()) return answer_error(session, message.msgid, request.status());
   asked(session, message, Status());
-  if (!request->only_look) tell_administered(context, session, "decommission", "", "");
+  if (!request->only_look) raise_administered(context, session, "decommission", "", "");
   const DeferredReply reply = defer(context, session, message, "");
   const Status status =
       context.control.decommission(*request, [reply](const DecommissionAnswer& report) {

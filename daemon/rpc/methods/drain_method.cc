@@ -163,8 +163,8 @@ void method_drain(const MethodContext& context, Session& session,
     for (const Sequence* sequence : context.table.list()) ids.push_back(sequence->id());
   }
   asked(session, message, Status());
-  tell_administered(context, session, "drain", wanted->name ? "SEQUENCE" : "",
-                    wanted->name.value_or(std::string_view()));
+  raise_administered(context, session, "drain", wanted->name ? "SEQUENCE" : "",
+                     wanted->name.value_or(std::string_view()));
   batch->sequences.resize(ids.size());
   batch->left = ids.size();
   for (std::size_t at = 0; at < ids.size(); ++at) {

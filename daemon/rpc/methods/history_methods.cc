@@ -192,8 +192,7 @@ Status read_id(const MethodContext& context, const Message& message, ValueReader
   return {};
 }
 
-// Takes away the callers that are none of the asking user's business. Who is not mapped may be
-// several people.
+// Removes callers that the user may not see. Several users may share the number of unmapped users.
 void hide_callers(IdAnswer& answer, UserId user) {
   std::optional<HistoryAdvance>& advance = answer.advance;
   if (advance && (advance->uid != user || user == kNoUserOrGroup)) advance->uid.reset();
@@ -207,8 +206,8 @@ void hide_callers(IdAnswer& answer, UserId user) {
   }
 }
 
-// One explanation on its way. The history and the core are read at the same moment; if the store's
-// counter is needed, they are read again after it, so that later leases are included.
+// One explain request. The history and the core are read at the same moment; if the store's counter
+// is needed, they are read again after it, so that later leases are included.
 class Explaining : public std::enable_shared_from_this<Explaining> {
  public:
   Explaining(const MethodContext& context, const Session& session, DeferredReply reply)

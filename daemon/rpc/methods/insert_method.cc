@@ -1,7 +1,7 @@
 // insert: puts a document into the collection of a sequence that inserts; the answer, its _id,
-// comes when the store has it. A repeat is refused, since only the store could tell whether the
-// first one arrived, and it cannot tell whose a document is; unless the document has a unique
-// field, by which it can.
+// comes when the store has it. A repeat is refused, because the store cannot determine whether a
+// document was inserted by the first request; unless the document has a unique field, which
+// identifies it.
 #include <optional>
 #include <span>
 #include <string>
@@ -94,7 +94,8 @@ Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message
   return wanted;
 }
 
-// A client with an identity may send a request again, and has to say where it sent it first.
+// A client with an identity may repeat a request, and names the connection on which it sent it
+// first.
 Status check_fresh(const MethodContext& context, Session& session, std::uint32_t msgid,
                    const Wanted& wanted) {
   // Sending it again is safe.

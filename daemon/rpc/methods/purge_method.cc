@@ -82,7 +82,7 @@ void method_purge(const MethodContext& context, Session& session,
     return answer_error(session, message.msgid,
                         {ErrorCode::UNAVAILABLE, "this daemon removes no counters"});
   }
-  if (order->remove) tell_administered(context, session, "purge", "SEQUENCE", order->name);
+  if (order->remove) raise_administered(context, session, "purge", "SEQUENCE", order->name);
   asked(session, message,
         context.purge->begin(*order, [reply = defer(context, session, message, order->name)](
                                          const Result<PurgeReport>& report) {

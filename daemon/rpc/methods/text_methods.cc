@@ -46,7 +46,7 @@ void answer_text(const Sequence& sequence, Session& session, std::uint32_t msgid
                  std::int64_t wall_s) {
   const SequenceSettings& settings = sequence.settings();
   ASSERT(settings.text.compiled != nullptr);
-  // A number belongs to the period that it was counted in, whatever the clock shows by now.
+  // A number belongs to the period in which it was counted, also if that period is over.
   if (const std::optional<Period>& period = settings.periods.current)
     wall_s = std::clamp(wall_s, period->begin_s, period->end_s - 1);
   ++session.ids;

@@ -38,7 +38,7 @@ void pack_forecast(Packer& packer, const Exhaustion::Forecast& forecast) {
 
 // Whether this user may know how many IDs of the sequence there are, and were.
 bool may_count(const MethodContext& context, const Session& session, const Sequence& sequence) {
-  // Who may take its IDs is not configured any more.
+  // The users who may take its IDs are no longer configured.
   if (sequence.stopped().code() == ErrorCode::NO_SEQUENCE)
     return check_administers(context.control, session.peer, "").ok();
   return may_know(context, session.peer, sequence.name(), &sequence.settings().access);
@@ -112,7 +112,7 @@ void pack_sequence(Packer& packer, const MethodContext& context, const Session& 
   pack_pair(packer, "reuse", reuse_word(reuse_of_drain(sequence)));
   pack_pair(packer, "store", sequence.scope().store_name());
   pack_pair(packer, "state", sequence.state_name());
-  // Its text may have numbers.
+  // Its text may contain counts.
   const std::string text = counts ? error.to_string() : std::string(error_name(error.code()));
   pack_said(packer, "error", error.ok() ? "" : text);
   if (counts) return pack_volume(packer, context, sequence);

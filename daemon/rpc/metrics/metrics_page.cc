@@ -71,7 +71,8 @@ double seconds(std::int64_t ms) {
   return static_cast<double>(ms) / 1'000.0;
 }
 
-// One that was not needed yet waits without an error; with one nothing of it may be issued.
+// A store that was not needed yet waits without an error; with an error, none of its IDs may be
+// issued.
 bool is_up(const StoreFacts& store) {
   return store.state == "ready" || (store.state == "waiting" && store.error.empty());
 }

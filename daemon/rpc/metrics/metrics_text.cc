@@ -74,7 +74,7 @@ MetricsFormat metrics_format_for(std::string_view accept) {
 }
 
 void MetricsText::begin(const MetricFamily& family) {
-  // Only OpenMetrics tells the family of a counter from its samples.
+  // Only OpenMetrics distinguishes the name of a counter's family from those of its samples.
   const bool total =
       family.kind == MetricFamily::Kind::counter && format_ == MetricsFormat::prometheus;
   for (const std::string_view word : {"# HELP ", "# TYPE "}) {

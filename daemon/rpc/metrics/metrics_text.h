@@ -1,5 +1,5 @@
 // MetricsText: writes figures in the text formats that Prometheus reads: its own (version 0.0.4)
-// and OpenMetrics 1.0. A family is a few samples of one name, which its labels tell apart. Labels
+// and OpenMetrics 1.0. A family is a few samples of one name, distinguished by their labels. Labels
 // may hold anything: what is not UTF-8 is replaced, the rest escaped, so that no name can break the
 // text or add a sample to it. Pure; one thread.
 #pragma once
