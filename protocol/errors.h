@@ -16,7 +16,7 @@ enum class ErrorCode : std::uint8_t {
 #undef X
 };
 
-// Whose mistake an error is. The values are the ones on the wire.
+// Which side caused an error. The values are the ones on the wire.
 enum class Fault : std::uint8_t { daemon = 0, caller = 1 };
 
 // Whether the same request may succeed later with nothing changed.

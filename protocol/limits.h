@@ -1,8 +1,8 @@
 // The limits of the wire: each has a name, a default and hard bounds that no configuration may
 // leave. The names are those of `hello`'s reply. Pure data: any thread.
 //
-// Invariant: whatever values within the bounds are chosen, every well-formed next and range request
-// fits a frame; the static_asserts at the end say so.
+// Invariant: with any values within the bounds, every well-formed next and range request fits a
+// frame; the static_asserts at the end say so.
 #pragma once
 
 #include <array>

@@ -105,7 +105,7 @@ std::optional<ReplyError> read_reply_error(ValueReader error) {
   }
   const auto code = find_error_code(*text);
   if (!code) {
-    // A code of a later version: whose fault it is says how to treat it.
+    // A code of a later version: it is treated by its fault.
     result.code = fault == Fault::caller ? ErrorCode::BAD_REQUEST : ErrorCode::INTERNAL;
     result.text = *text;
     return result;

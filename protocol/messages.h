@@ -2,8 +2,8 @@
 // notification. Knows no methods. Nothing is copied: texts and readers are views into the frame,
 // which must outlive them. Pure functions: any thread.
 //
-// Invariant: a frame that parses has exactly the progression of its kind, and its readers stand at
-// whole values.
+// Invariant: a frame that parses has exactly the parts of its kind, and its readers stand at whole
+// values.
 #pragma once
 
 #include <cstdint>

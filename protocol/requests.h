@@ -13,7 +13,8 @@
 
 namespace seqd::protocol {
 
-// Who may repeat requests: 16 random bytes, chosen once per client object.
+// The identity by which a client may repeat requests: 16 random bytes, chosen once per client
+// object.
 using Identity = std::array<std::uint8_t, kIdentityBytes>;
 
 struct Hello {

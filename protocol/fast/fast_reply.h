@@ -18,8 +18,8 @@ struct FastReply {
   std::int64_t id = 0;
 };
 
-// Moves `at` behind the integer, in whatever form it is. False: it is none, is not there as a
-// whole, or is above 2^63-1.
+// Moves `at` behind the integer, in any encoding. False: it is none, is not there as a whole, or is
+// above 2^63-1.
 [[nodiscard]] bool take_any_integer(const std::uint8_t*& at, const std::uint8_t* end,
                                     std::int64_t& value);
 

@@ -11,8 +11,8 @@ namespace {
 // {"timeout_ms": n}, up to the number.
 constexpr std::string_view kTimeout = "\x81\xaatimeout_ms";
 
-// Whatever the limits are, this path stays within them: [0, msgid, "range", [name, count, {..}]]
-// with a name of 255 bytes, nested three deep.
+// This path stays within any legal limits: [0, msgid, "range", [name, count, {..}]] with a name of
+// 255 bytes, nested three deep.
 static_assert(2 + 5 + 2 + 5 + 1 + 2 + 255 + 9 + kTimeout.size() + 9 <= kFrameLimit.min);
 static_assert(kDepthLimit.min >= 3);
 

@@ -38,7 +38,7 @@ class FastParser {
   // The one that parse() recognised last, until it is called again. Its name lies in this object,
   // or in the bytes that it was parsed from.
   const FastRequest& request() const { return request_; }
-  // The next request is not the same as this one, whatever its bytes.
+  // The next request does not count as the same as this one, even with equal bytes.
   void forget() { size_ = 0; }
 
  private:

@@ -1,6 +1,5 @@
-// The header of one MessagePack value: how long it is and what follows it. The one place that knows
-// the 256 first bytes of the format; frame scanner and reader both go by it. Pure functions: any
-// thread.
+// The header of one MessagePack value: how long it is and what follows it. The only table of the
+// 256 first bytes of the format; frame scanner and reader both use it. Pure functions: any thread.
 #pragma once
 
 #include <array>

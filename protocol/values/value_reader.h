@@ -2,8 +2,8 @@
 // a FrameScanner. It allocates nothing; texts are views into the bytes, which must outlive them. A
 // value; any thread, one at a time.
 //
-// Invariant: it never reads outside its bytes, whatever they are; a read that finds another kind of
-// value, or too few bytes, gives nothing and leaves the cursor where it was.
+// Invariant: with any bytes, it never reads outside them; a read that finds another kind of value,
+// or too few bytes, gives nothing and leaves the cursor where it was.
 #pragma once
 
 #include <cstddef>
