@@ -151,12 +151,12 @@ int seqd_peek(seqd_client* client, const char* name, seqd_peeked* peeked) {
     outcome = engine.call(std::move(request), answer);
     if (!outcome.ok()) return outcome;
     seqd_peeked found = SEQD_PEEKED_INIT;
-    const Peeked& told = answer.more().peeked;
-    found.next = told.next.value_or(0);
-    found.available = told.available;
-    found.last = told.last.value_or(0);
-    found.next_known = told.next ? 1 : 0;
-    found.last_known = told.last ? 1 : 0;
+    const Peeked& reply = answer.more().peeked;
+    found.next = reply.next.value_or(0);
+    found.available = reply.available;
+    found.last = reply.last.value_or(0);
+    found.next_known = reply.next ? 1 : 0;
+    found.last_known = reply.last ? 1 : 0;
     (void)copy_out(found, peeked, kLeast);
     return outcome;
   });

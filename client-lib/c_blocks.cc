@@ -30,11 +30,12 @@ struct Found {
 // A few bytes beside the thread's own registers: no call finds them, also in a library that is
 // loaded later.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Found t_found[kFound];
-// Its blocks are for other threads: from here on this one shares.
+// The thread is ending, and its blocks are free for other threads: from here on it uses the shared
+// ones.
 constinit thread_local bool t_left = false;
 constinit thread_local char t_text[kTextBytes] = "";
 
-// What this thread leaves to others when it ends.
+// Frees the blocks of this thread for other threads when it ends.
 class Departure {
  public:
   Departure() = default;
@@ -95,7 +96,7 @@ int guarded_here(Body body) {
   return fail_here(argument("blocks or id is NULL"));
 }
 
-// Where the thread has no block at hand.
+// If the block of the thread has no ID left.
 [[gnu::noinline]] int next_slowly(const std::shared_ptr<Blocks>& blocks, std::int64_t* id,
                                   bool may_wait) {
   return guarded_here([&]() -> Outcome {

@@ -47,8 +47,8 @@ std::string error_text(int error) {
   return text == nullptr ? "error " + std::to_string(error) : text;
 }
 
-// To a user who is denied: who may connect. The group's name may be in a directory that is far
-// away, and the time-out of the call does not end a look-up.
+// A hint for a user that is denied: the group whose members may connect. The group's name may be in
+// a directory that is far away, and the time-out of the call does not end a look-up.
 std::string members_may_connect(const std::string& socket) {
   struct stat facts {};
   if (::stat(socket.c_str(), &facts) != 0 || (facts.st_mode & S_IWGRP) == 0) return "";
@@ -246,7 +246,7 @@ void Client::turn(std::int64_t until_ms, std::int64_t now) {
   session_.fill_output(now);
   const int error = connection_.send(session_.output());
   if (error != 0) {
-    // What the daemon said before it closed may still be there to read.
+    // Replies that the daemon sent before it closed may still be there to read.
     for (int reads = 0; reads < kLastReads && receive();) ++reads;
     if (connection_.is_open()) lose(error_text(error));
     return;

@@ -1,5 +1,5 @@
 // Client: what a handle of libseqd is: a Session on a Connection, with deadlines, reconnects and
-// back-off. Whoever calls drives it: nothing happens between calls. One thread at a time, in the
+// back-off. It is driven by the caller: nothing happens between calls. One thread at a time, in the
 // process that made it.
 //
 // Invariant: connection open <=> session connected; a request leaves the session only with an
@@ -37,7 +37,7 @@ Outcome read_options(const seqd_options* options, ClientOptions& out);
 class Client {
  public:
   static Outcome open(const ClientOptions& options, std::unique_ptr<Client>& client);
-  // Tells the daemon what has arrived, without waiting; ends the connection, for children, too.
+  // Acknowledges what has arrived, without waiting; ends the connection, also for children.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

@@ -10,7 +10,7 @@
 namespace seqd::engine {
 namespace {
 
-// Beyond it a size is no size: no version will have so many fields.
+// A larger size is invalid: no version will have so many fields.
 constexpr std::size_t kLargestSize = 4'096;
 constexpr std::int64_t kDefaultTimeoutMs = 5'000;
 constexpr std::int64_t kLongestTimeoutMs = std::int64_t{365} * 24 * 3'600'000;
@@ -26,7 +26,7 @@ Outcome copy_known(const seqd_options* from, seqd_options& to) {
       from->size > kLargestSize)
     return {SEQD_E_ARGUMENT, "options.size is not set; SEQD_OPTIONS_INIT sets it"};
   const std::size_t known = std::min(from->size, sizeof(to));
-  // What is ignored might be what the caller relies on.
+  // The caller may rely on a field that would be ignored.
   if (std::any_of(bytes + known, bytes + from->size, [](char byte) { return byte != 0; }))
     return {SEQD_E_ARGUMENT,
             "options has a field that libseqd " SEQD_VERSION " does not know: update the library"};

@@ -1,5 +1,6 @@
-// BlockOrder: one request that a thread has sent and not waited for yet. Owned by its thread's
-// ThreadBlocks, at one place in memory; between ask_...() and collect() it is the BlockSource's.
+// BlockOrder: one request that a thread has sent and whose answer it has not collected. Owned by
+// its thread's ThreadBlocks, at one place in memory; between ask_...() and collect() it is the
+// BlockSource's.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ struct BlockOrder {
   // Answered:
   Outcome outcome;
   Block block;  // that was granted
-  // Where it lies: the page that the connection of this reply told. A request that is repeated may
-  // be granted again in another page, while the former one still names it.
+  // Where it lies: the page that the daemon reported on the connection of this reply. A request
+  // that is repeated may be granted again in another page, while the former one still names it.
   std::shared_ptr<BlockPage> page;
   std::int64_t id = 0;  // of a next
 };

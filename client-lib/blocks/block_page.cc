@@ -56,7 +56,7 @@ Outcome BlockPage::attach(const PageInfo& info, std::shared_ptr<BlockPage>& page
   if (id < 0) return no_memory("shmget");
   void* const at = ::shmat(id, nullptr, 0);
   if (reinterpret_cast<std::intptr_t>(at) == -1) return no_memory("shmat");
-  // What is attached keeps its number, so the facts are those of what was attached.
+  // An attached segment keeps its ID, so the facts belong to the segment that was attached.
   shmid_ds facts = {};
   const auto size = static_cast<std::size_t>(info.slots) * kBlockSlotBytes;
   if (::shmctl(id, IPC_STAT, &facts) != 0 || !is_as_reported(facts, info, size)) {

@@ -95,7 +95,7 @@ void BlockSource::ask_block_locked(BlockOrder& order, std::uint32_t slot, std::i
       order.outcome = no_page_;
       return;
     }
-    // Each connection tells its page; the answers come in the order of the requests.
+    // The page is requested on each connection; the answers come in the order of the requests.
     if ((!known || page_ == nullptr) && page_order_.state == BlockOrder::State::none) ask_page();
     Request request = make_call("block");
     protocol::Buffer params;
@@ -179,7 +179,7 @@ void BlockSource::drive() {
   }
 }
 
-// Without memory now it may have some later.
+// Memory may be available again at a later step.
 void BlockSource::drive_surely() {
   try {
     drive();
@@ -230,7 +230,7 @@ void BlockSource::settle(BlockOrder& order, const Answer& answer) {
   }
   if (order.kind != BlockOrder::Kind::page) return;
   order.state = BlockOrder::State::none;
-  // No daemon answered, which proves nothing about pages: they are requested again.
+  // No daemon answered, so it is unknown whether there is a page: it is requested again.
   const bool answered = order.outcome.code > SEQD_E_CONNECT;
   page_generation_ = answered ? client_->generation() : kNoGeneration;
   if (order.outcome.ok()) page_back_off_.reset();
@@ -271,7 +271,8 @@ Outcome BlockSource::read_page(const Answer& answer) {
     *field = whole ? reader.read_integer().value_or(0) : 0;
   info.peer = client_->peer_user();
   Outcome outcome = BlockPage::attach(info, page_);
-  // What cannot be attached now cannot be attached later: it is told again by another connection.
+  // A page that cannot be attached now cannot be attached later: it is requested again on the next
+  // connection.
   unattachable_ = !outcome.ok();
   if (outcome.ok()) no_page_ = {SEQD_E_UNAVAILABLE, "the daemon's page has too few slots"};
   return outcome;
@@ -281,14 +282,14 @@ Outcome BlockSource::collect(BlockOrder& order, std::shared_ptr<BlockPage>& page
   const Lock lock(mutex_);
   order.state = BlockOrder::State::none;
   page.reset();
-  const std::shared_ptr<BlockPage> told = std::move(order.page);
+  const std::shared_ptr<BlockPage> reported = std::move(order.page);
   if (!order.outcome.ok() || order.kind != BlockOrder::Kind::block) return order.outcome;
-  const BlockPage* const known = told != nullptr ? told.get() : page_.get();
+  const BlockPage* const known = reported != nullptr ? reported.get() : page_.get();
   if (known == nullptr || order.slot >= known->slots()) return no_page_;
-  if (told == nullptr) return {};  // its connection had told no page before it
-  const std::atomic_ref<std::uint64_t> block(told->slot(order.slot).block);
+  if (reported == nullptr) return {};  // no page was reported before it on its connection
+  const std::atomic_ref<std::uint64_t> block(reported->slot(order.slot).block);
   if (block.load(std::memory_order_acquire) == order.number)
-    page = told;
+    page = reported;
   else
     page_generation_ = kNoGeneration;  // it has ended, or lies in another page
   return {};

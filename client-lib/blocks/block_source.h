@@ -1,6 +1,6 @@
 // BlockSource: where the threads of one handle get their blocks: one connection to the daemon, the
-// page, and the requests under way. Any thread; each call is short but wait(). Whichever thread
-// waits also sends and receives for the others: there is no thread of our own.
+// page, and the requests under way. Any thread; each call is short but wait(). A thread that waits
+// also sends and receives for the others; the library has no thread of its own.
 //
 // Invariant: the lock is never held while a thread sleeps.
 #pragma once
@@ -26,7 +26,7 @@ class BlockSource {
   BlockSource(const BlockSource&) = delete;
   BlockSource& operator=(const BlockSource&) = delete;
 
-  // Asks for a block of at most `count` IDs in `slot`, or for an ID. The order is in state `none`
+  // Requests a block of at most `count` IDs in `slot`, or an ID. The order is in state `none`
   // before.
   void ask_block(BlockOrder& order, std::uint32_t slot, std::int64_t count);
   void ask_next(BlockOrder& order);
@@ -46,7 +46,7 @@ class BlockSource {
   Outcome late();
   // In a child after fork(); see Client. Threads of the parent may have held the lock, or waited.
   void leave_to_parent() { client_->leave_to_parent(); }
-  // Another one with each connection: what the daemon refused on an earlier one says nothing.
+  // Changes with each connection: a refusal on an earlier one does not apply to a later one.
   std::uint64_t generation();
 
  private:
@@ -74,9 +74,10 @@ class BlockSource {
   bool driven_ = false;  // a thread sleeps at the socket, for all
   std::shared_ptr<BlockPage> page_;
   Outcome no_page_;            // why there is none, if it was requested
-  bool unattachable_ = false;  // by this process; what the daemon told
+  bool unattachable_ = false;  // this process cannot attach the page that the daemon reported
   BlockOrder page_order_;
-  std::uint64_t page_generation_;   // of the connection that told the page, or that there is none
+  std::uint64_t
+      page_generation_;  // of the connection on which the daemon reported the page, or an error
   std::int64_t page_again_ms_ = 0;  // not before, on that connection
   BlockBackOff page_back_off_;
 };

@@ -30,7 +30,7 @@ class Blocks {
   // Of this process; never used again.
   std::uint64_t serial() const { return serial_; }
   bool is_forked() const { return mark_.is_copied(); }
-  // False: is_forked() knows. For where each instruction counts.
+  // False: call is_forked(). For the hot path.
   bool is_surely_not_forked() const { return mark_.is_surely_original(); }
 
   // Its own now; null: there are slots for no more threads.

@@ -30,8 +30,8 @@ class alignas(64) ThreadBlocks {
   // The same in any case: requests blocks, waits for one, or takes a single ID if there is none.
   Outcome next(std::int64_t& id);
   // The same without waiting, and without single IDs, except for one that next()
-  // gave up. SEQD_E_UNAVAILABLE: none is at hand, and a
-  // block is asked for as often as next() would.
+  // gave up. SEQD_E_UNAVAILABLE: none is available yet, and a block is requested as often as next()
+  // would.
   Outcome try_next(std::int64_t& id);
 
  private:

@@ -1,6 +1,5 @@
-// Asking: methods that have no function of libseqd, with JSON for their parameters and results. Of
-// what the daemon sent nothing is assumed. Blocks as long as the handle's time-outs say. One
-// thread.
+// Asking: methods that have no function of libseqd, with JSON for their parameters and results. The
+// data of the daemon is not trusted. Blocks as long as the handle's time-outs say. One thread.
 #pragma once
 
 #include <cstddef>

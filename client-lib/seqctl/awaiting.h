@@ -1,7 +1,7 @@
-// Awaiting: the answers to requests of one handle, until an interruption. After one, answers on
-// their way still have a moment, and then whatever is here is taken; the rest counts as unanswered.
-// The daemon drops a request that waits when its connection is closed. Owned by a command; one
-// thread.
+// Awaiting: the answers to requests of one handle, until an interruption. After an interruption it
+// waits a moment for answers in flight, and takes those that have arrived; the rest counts as
+// unanswered. The daemon drops a request that waits when its connection is closed. Owned by a
+// command; one thread.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,7 @@ class Awaiting {
   std::size_t unanswered_ = 0;
 };
 
-// What an interruption left, for people.
+// A sentence about the requests that an interruption left.
 std::string unanswered_text(std::size_t requests);
 
 }  // namespace seqd::seqctl

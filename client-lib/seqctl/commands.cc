@@ -104,11 +104,11 @@ class Execution {
   }
 
  private:
-  int told(const Answered& answered) {
+  int reported(const Answered& answered) {
     errors_.write(error_text(arguments_.format, seqd_error_name(answered.code), answered.error));
     return exit_code(answered.code);
   }
-  int failed(int code) { return told({code, seqd_last_error(client_), {}}); }
+  int failed(int code) { return reported({code, seqd_last_error(client_), {}}); }
   int print(const json& value, const std::string& text) {
     out_.write(arguments_.format == Format::json ? to_json_line(value) + "\n" : text);
     return exit_code_of_writing(arguments_.format, out_, errors_);
@@ -148,7 +148,7 @@ class Execution {
     rows = json::array();
     for (Pages pages(client_); pages.more();) {
       Answered page = pages.next();
-      if (!page.ok()) return told(page);
+      if (!page.ok()) return reported(page);
       if (!page.value.is_array()) {
         rows = std::move(page.value);
         break;
@@ -167,7 +167,7 @@ class Execution {
   int clients() {
     const Answered answered = ask_clients(client_);
     return answered.ok() ? print(answered.value, clients_text(answered.value, user_name))
-                         : told(answered);
+                         : reported(answered);
   }
 
   int rights() {
@@ -180,7 +180,7 @@ class Execution {
     }
     const Answered answered = ask_rights(client_, names);
     return answered.ok() ? print(answered.value, rights_text(answered.value, user_name))
-                         : told(answered);
+                         : reported(answered);
   }
 
   int config_dump() {
@@ -188,10 +188,10 @@ class Execution {
         arguments_.name.empty()
             ? ask_config(client_)
             : seqctl::ask(client_, "config", json::array({{{"sequence", arguments_.name}}}));
-    return answered.ok() ? print(answered.value, config_text(answered.value)) : told(answered);
+    return answered.ok() ? print(answered.value, config_text(answered.value)) : reported(answered);
   }
 
-  // With the sequences that are stopped, which only `list` tells.
+  // With the stopped sequences, which only `list` contains.
   int status() {
     json answer;
     int code = ask("status", json::array(), answer);
@@ -207,7 +207,7 @@ class Execution {
     if (arguments_.live) return answered(seqd_ping(client_), {{"live", true}}, "live\n");
     Readiness readiness;
     const Answered checked = check_readiness(client_, readiness);
-    if (!checked.ok()) return told(checked);
+    if (!checked.ok()) return reported(checked);
     const int code = print(readiness.value(), readiness.text());
     return code == kExitOk && !readiness.ready() ? kExitStopped : code;
   }
@@ -307,11 +307,11 @@ class Execution {
     return report.exit_code();
   }
 
-  // The answer of a method that has no function of its own, or the exit code of having told the
-  // error.
+  // The answer of a method that has no function of its own; or reports the error and returns its
+  // exit code.
   int ask(const char* method, const json& params, json& answer) {
     Answered answered = seqctl::ask(client_, method, params);
-    if (!answered.ok()) return told(answered);
+    if (!answered.ok()) return reported(answered);
     answer = std::move(answered.value);
     return kExitOk;
   }

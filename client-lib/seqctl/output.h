@@ -16,7 +16,7 @@ class Output {
 
   explicit Output(int descriptor) : descriptor_(descriptor) {}
 
-  // After anything but `well` it writes nothing more and says the same again. SIGPIPE must be
+  // After anything but `well` it writes nothing more and returns the same again. SIGPIPE must be
   // ignored.
   State write(std::string_view text);
   // Waits for so long, or until the reader goes away or a signal comes.
@@ -31,7 +31,7 @@ class Output {
   std::string failure_;
 };
 
-// The exit code of having written to `out`, told to `errors` where that failed.
+// The exit code after writing to `out`; an error of that is written to `errors`.
 int exit_code_of_writing(Format format, const Output& out, Output& errors);
 
 }  // namespace seqd::seqctl

@@ -114,7 +114,7 @@ int Taking::range() {
   return finished(code);
 }
 
-// The exit code, when everything that was taken is printed, whatever ended it.
+// The exit code. Everything that was taken is printed, also after an error or an interruption.
 int Taking::finished(int code) {
   if (code != SEQD_OK) errors_.write(error_text(arguments_.format, seqd_error_name(code), error_));
   const int result =

@@ -1,6 +1,6 @@
-// Acknowledgement: when a session tells the daemon what has arrived (PROTOCOL.md, section 5): often
-// enough for the daemon's memory, and before its window closes, which it counts from the last
-// acknowledgement that it has seen. Owned by a Session; one thread.
+// Acknowledgement: when a session acknowledges the answers that have arrived (PROTOCOL.md, section
+// 5): often enough for the daemon's memory, and before its window closes, which it counts from the
+// last acknowledgement that it has seen. Owned by a Session; one thread.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Outcome: how the engine of libseqd reports what went wrong: a code of seqd.h and a text for
-// people. The codes of the daemon's catalogue are minus its enumeration values, so the order in
-// errors.def is part of the ABI. Values; any thread.
+// Outcome: how the engine of libseqd reports errors: a code of seqd.h and a text. The codes of the
+// daemon's catalogue are minus its enumeration values, so the order in errors.def is part of the
+// ABI. Values; any thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// ProcessMark: tells whether this process is the one that made the mark, or a copy of it by fork()
-// or clone(). Process IDs cannot tell: a child in a new PID namespace may have its parent's, and
-// the kernel uses an ID again. Owned by a Client; any thread.
+// ProcessMark: detects whether this process is the one that made the mark, or a copy of it by
+// fork() or clone(). Process IDs do not show that: a child in a new PID namespace may have its
+// parent's, and the kernel uses an ID again. Owned by a Client; any thread.
 //
 // Invariant: the page holds kMade in the process that made it, and zeros in every copy: the kernel
 // empties it (MADV_WIPEONFORK, Linux 4.14). Reading it needs no system call. Where the kernel does
@@ -24,7 +24,7 @@ class ProcessMark {
   ProcessMark(const ProcessMark&) = delete;
   ProcessMark& operator=(const ProcessMark&) = delete;
 
-  // True: it is the one that made the mark. False: is_copied() knows.
+  // True: it is the one that made the mark. False: call is_copied().
   bool is_surely_original() const { return page_ != nullptr && *page_ == kMade; }
   bool is_copied() const { return page_ != nullptr ? *page_ != kMade : is_counted_copy(); }
   Means means() const { return page_ == nullptr ? Means::counter : Means::page; }

@@ -17,14 +17,14 @@
 
 namespace seqd::engine {
 
-// What peek tells.
+// The reply to peek.
 struct Peeked {
   std::optional<std::int64_t> next;
   std::int64_t available = 0;
   std::optional<std::int64_t> last;
 };
 
-// What became of one request.
+// The answer to one request.
 struct Answer {
   // What few answers have.
   struct Rest {
@@ -50,7 +50,7 @@ struct Answer {
     if (rest && !rest->all.empty()) return rest->all;
     return {&first, first.count == 0 ? std::size_t{0} : std::size_t{1}};
   }
-  // Gives memory back. Tag and run stay: who fills the place again writes them.
+  // Frees memory. Tag and run stay: they are written when the place is filled again.
   void clear() {
     if (!outcome.ok()) outcome = Outcome();
     if (rest) rest.reset();
@@ -64,7 +64,7 @@ struct ParsedText {
   std::string check;   // empty: the text has no check digits
 };
 
-// What a daemon says of itself.
+// The reply to hello.
 struct HelloAnswer {
   bool known = false;
   std::string connection;  // its name for this connection; empty: it inserts nothing

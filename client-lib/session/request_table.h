@@ -6,7 +6,7 @@
 // requests, until no request needs it. A `next` for any other name has it in the request.
 //
 // Invariant: the requests lie in order of their numbers; the first one, when there is any, has no
-// answer; so floor() is the lowest number without one, which is what an `ack` says.
+// answer; so floor() is the lowest number without one, which an `ack` contains.
 #pragma once
 
 #include <algorithm>

@@ -29,7 +29,8 @@ std::uint32_t limit_of(const HelloAnswer& daemon, std::string_view name, std::in
       found == daemon.limits.end() ? most : std::clamp<std::int64_t>(found->second, 0, most));
 }
 
-// What the daemon would say of the request, and close the connection of all.
+// Returns the error that the daemon would send for the request, because it would also close the
+// connection.
 Outcome check_limits(const HelloAnswer& daemon, std::span<const std::uint8_t> request) {
   protocol::FrameScanner scanner({limit_of(daemon, "frame", protocol::kFrameLimit.max),
                                   limit_of(daemon, "depth", protocol::kDepthLimit.max)});
@@ -113,7 +114,7 @@ void Session::fail_all(const Outcome& outcome) {
   }
 }
 
-// An insert that was sent may have been done, whatever it is that keeps its answer away.
+// An insert that was sent may have been carried out, for any cause of the missing answer.
 void Session::make_unknown(std::uint32_t number, Outcome& outcome) const {
   const Request& request = *table_.find(number);
   if (request.method != Request::Method::insert) return;
@@ -311,7 +312,7 @@ Session::Verdict Session::receive_frame(std::span<const std::uint8_t> frame) {
     return give_up(Verdict::broken, {SEQD_E_PROTOCOL, "the daemon's message cannot be read: " +
                                                           std::string(parsed.text)});
   }
-  // Room for what later daemons may tell unasked.
+  // Notifications are reserved for later versions of the daemon.
   if (message.kind == protocol::Message::Kind::notification) return Verdict::keep;
   if (message.kind != protocol::Message::Kind::reply)
     return give_up(Verdict::broken, {SEQD_E_PROTOCOL, "the daemon sent a request"});
@@ -327,7 +328,7 @@ Session::Verdict Session::receive_frame(std::span<const std::uint8_t> frame) {
     trouble_ = std::move(answer.outcome);
     return after_answer();
   }
-  // That it was not inserted now says nothing of the time before.
+  // A refusal now proves nothing about an earlier attempt.
   if (!answer.outcome.ok() && answer.outcome.code != SEQD_E_DOCUMENT_REFUSED &&
       table_.find(number)->perhaps)
     make_unknown(number, answer.outcome);

@@ -68,7 +68,7 @@ class Session {
   // Puts into output() what can be sent now: requests, and what has arrived of a burst that ended.
   void fill_output(std::int64_t now_ms);
   void acknowledge_all();  // puts into output() what has arrived, as before closing
-  // Whether fill_output() may have that to tell, and nothing else.
+  // Whether fill_output() may have an acknowledgement to write, and nothing else.
   bool owes_acknowledgement() const {
     return settings_.hello.client && acknowledgement_.is_owed(table_.floor());
   }

@@ -14,7 +14,7 @@ class SynchronousAnswer {
   // A call waits for the answer to the request of that number.
   void expect(std::uint32_t number) {
     number_ = number;
-    if (arrived_) answer_.clear();  // nobody took it
+    if (arrived_) answer_.clear();  // it was not taken
     arrived_ = false;
   }
   std::uint32_t number() const { return number_; }  // 0: no call waits

@@ -16,7 +16,7 @@ namespace seqd::seqctl {
 // it.
 void check_socket(const std::string& path, Findings& findings);
 
-// What status and list tell: of an answer of status, and of sequences that cannot issue. Pure.
+// The checks of an answer of status, and of sequences that cannot issue. Pure.
 void check_status(const nlohmann::json& status, const char* own_version, Findings& findings);
 // Asks the daemon, behind check_socket(); the answer of status, null when there is none.
 nlohmann::json check_daemon(seqd_client* client, Findings& findings);

@@ -34,7 +34,8 @@ void check_stores(const json& status, Findings& findings) {
     const json& store = stores[i];
     const std::string state = shown(store, "state");
     const bool failed = !member(store, "error").is_null();
-    // Who waits with an error has not answered since the start, and issues nothing before.
+    // A store that is waiting with an error has not answered since the start, and its sequences
+    // issue nothing until then.
     const bool ready = state == "ready" || (state == "waiting" && !failed);
     const std::string text = shown(store, "name") + " (" + shown(store, "type") + ") is " + state +
                              (failed ? ": " + shown(store, "error") : "");

@@ -15,8 +15,8 @@ constexpr const char* kUsualState = "/var/lib/seqd";
 // As libseqd finds it.
 std::string socket_of(const Arguments& arguments) {
   if (!arguments.socket.empty()) return arguments.socket;
-  const char* const told = std::getenv("SEQD_SOCKET");
-  return told != nullptr && *told != '\0' ? told : "/run/seqd.sock";
+  const char* const set = std::getenv("SEQD_SOCKET");
+  return set != nullptr && *set != '\0' ? set : "/run/seqd.sock";
 }
 
 }  // namespace

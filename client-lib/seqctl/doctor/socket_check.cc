@@ -20,7 +20,7 @@ std::string facts_text(const struct stat& facts) {
   return user_name(facts.st_uid) + ":" + group_name(facts.st_gid) + " " + mode.data();
 }
 
-// Whoever may write in the directory could put a socket of their own there.
+// A user that may write to the directory could replace the socket.
 void check_folder(const std::string& path, Findings& findings) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "."
@@ -36,7 +36,7 @@ void check_folder(const std::string& path, Findings& findings) {
        "chmod o-w " + folder + ", or set another `socket` in seqd.toml"});
 }
 
-// Whoever is in the group root may do more than connect, so that is no advice.
+// Membership of the group root grants more than connecting, so it is not recommended.
 std::string remedy_to_connect(const struct stat& facts) {
   if (facts.st_gid == 0 || (facts.st_mode & S_IWGRP) == 0)
     return "give the socket a group of its own, with mode 0660: SocketGroup= of seqd.socket, or "

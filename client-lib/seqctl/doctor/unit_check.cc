@@ -68,7 +68,7 @@ void check_network(const std::string& shown, const std::string& host_network,
                    const std::string& daemon_network, Findings& findings) {
   auto properties = properties_of(shown);
   if (properties["LoadState"] != "loaded" || host_network.empty() || daemon_network.empty()) return;
-  // Another network was chosen by a person.
+  // An administrator configured another network.
   if (!properties["NetworkNamespacePath"].empty()) return;
   const bool shut = properties["PrivateNetwork"] == "yes";
   if (shut == (host_network != daemon_network)) return;

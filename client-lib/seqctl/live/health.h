@@ -1,7 +1,7 @@
 // Health: the state that a probe queries. Live: the daemon answers. Ready: it can also issue IDs of
 // every sequence in use: none is stopped, none is without IDs that it may issue while its store has
 // an error, and none has documents that wait because they could not be inserted. Pure but for
-// check_readiness(): of what the daemon sent nothing is assumed.
+// check_readiness(). The data of the daemon is not trusted.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // StatReport: the lines of `seqctl stat`: for each sample, what the daemon counted since the one
-// before it. Pure: time comes in as an argument, and of what the daemon sent nothing is assumed.
-// One thread.
+// before it. Pure: time comes in as an argument, and the data of the daemon is not trusted. One
+// thread.
 #pragma once
 
 #include <cstdint>

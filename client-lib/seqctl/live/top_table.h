@@ -1,8 +1,8 @@
 // TopTable: what is known of the sequences from the pages of `list` that were read, and at which
-// rate each issues. Pure: time comes in as an argument, and of what the daemon sent nothing is
-// assumed. One thread.
+// rate each issues. Pure: time comes in as an argument, and the data of the daemon is not trusted.
+// One thread.
 //
-// Invariant: at most kMostSequences rows of at most about 500 bytes, whatever the daemon sends.
+// Invariant: at most kMostSequences rows of at most about 500 bytes, for any data of the daemon.
 #pragma once
 
 #include <cstddef>

@@ -37,7 +37,7 @@ int run_watch(const Arguments& arguments, seqd_client* client, Output& out, Outp
   const json params = arguments.names;
   for (bool first = true; samples.next(); first = false) {
     const Answered answered = ask(client, "list", params);
-    // A daemon that goes away is waited for; what it refuses, it will refuse again.
+    // If the daemon goes away, the next sample is awaited; a refusal is permanent.
     const bool refuses = answered.code == SEQD_E_BAD_REQUEST || answered.code == SEQD_E_TOO_LARGE;
     if (!answered.ok() && (first || refuses)) {
       errors.write(error_text(arguments.format, seqd_error_name(answered.code), answered.error));

@@ -59,8 +59,8 @@ std::string WatchReport::answered(const json& rows, const SampleTime& time) {
   std::string text;
   failure_.clear();
   for (std::size_t at = 0; at < watched_.size(); ++at) {
-    const bool told = rows.is_array() && at < rows.size();
-    text += line(watched_[at], told ? rows[at] : json(), time);
+    const bool has_row = rows.is_array() && at < rows.size();
+    text += line(watched_[at], has_row ? rows[at] : json(), time);
   }
   before_ms_ = time.now_ms;
   return text;

@@ -1,5 +1,5 @@
 // WatchReport: the lines of `seqctl watch`: one for each change of a chosen sequence. Pure: time
-// comes in as an argument, and of what the daemon sent nothing is assumed. One thread.
+// comes in as an argument, and the data of the daemon is not trusted. One thread.
 #pragma once
 
 #include <cstddef>

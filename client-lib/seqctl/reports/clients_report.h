@@ -1,5 +1,5 @@
-// The report of `clients`: the connections. Pure functions: any thread. Of what the daemon sent
-// nothing is assumed.
+// The report of `clients`: the connections. Pure functions: any thread. The data of the daemon is
+// not trusted.
 #pragma once
 
 #include <cstdint>

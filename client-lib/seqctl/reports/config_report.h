@@ -1,5 +1,5 @@
 // The report of `config dump`: what is in force as a file would say it, each value with a remark of
-// where it is from. Pure; any thread. Of what the daemon sent nothing is assumed.
+// where it is from. Pure; any thread. The data of the daemon is not trusted.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -35,7 +35,7 @@ std::string spans_text(const json& spans, std::int64_t step) {
   return text.empty() ? "-" : text;
 }
 
-// "orders" is the present period of a sequence that has some: which one is the daemon's to say.
+// "orders" is the present period of a sequence with periods: only the daemon knows which one.
 bool is_meant(const std::string& listed, const std::string& name) {
   return name.empty() || listed == name || listed.starts_with(name + "@");
 }
@@ -71,8 +71,8 @@ std::string drain_text(const json& drained) {
   if (!drained.is_array() || drained.empty()) return "nothing to drain\n";
   for (const json& one : drained) {
     const std::string error = shown(one, "error");
-    const json told = member(one, "step");
-    const std::int64_t step = told.is_number_integer() ? told.get<std::int64_t>() : 1;
+    const json given = member(one, "step");
+    const std::int64_t step = given.is_number_integer() ? given.get<std::int64_t>() : 1;
     rows.push_back(
         {shown(one, "name"), shown(one, "reuse"), spans_text(member(one, "returned"), step),
          spans_text(member(one, "gaps"), step), shown(one, "returning"), shown(one, "available"),

@@ -1,5 +1,5 @@
 // Turns the answer of drain into what seqctl prints for people, and into its exit code. Pure
-// functions: any thread. As in report.h, nothing is assumed about what the daemon sent.
+// functions: any thread. As in report.h, the data of the daemon is not trusted.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -30,8 +30,8 @@ std::string range_text(const json& object) {
   if (count <= 1) return std::to_string(first.get<std::int64_t>());
   // A sequence whose IDs are not one more each says where the range ends.
   std::int64_t last = 0;
-  if (const json told = member(object, "last"); told.is_number_integer()) {
-    last = told.get<std::int64_t>();
+  if (const json end = member(object, "last"); end.is_number_integer()) {
+    last = end.get<std::int64_t>();
   } else if (__builtin_add_overflow(first.get<std::int64_t>(), count - 1, &last)) {
     return "-";
   }

@@ -1,5 +1,5 @@
 // Turns the answers of gaps, explain and audit into what seqctl prints for people. Pure functions:
-// any thread. As in report.h, nothing is assumed about what the daemon sent.
+// any thread. As in report.h, the data of the daemon is not trusted.
 #pragma once
 
 #include <cstdint>

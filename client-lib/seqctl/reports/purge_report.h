@@ -1,6 +1,6 @@
 // PurgeReport: puts the pages that the daemon answers to purge with together to what seqctl prints,
-// and says where the next one begins. As in report.h, nothing is assumed about what the daemon
-// sent. One thread.
+// and says where the next one begins. As in report.h, the data of the daemon is not trusted. One
+// thread.
 #pragma once
 
 #include <cstddef>

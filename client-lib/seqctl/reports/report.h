@@ -1,6 +1,5 @@
-// Turns answers into what seqctl prints. Pure functions: any thread. What the daemon sent may hold
-// anything, so control characters are never printed as they are, and nothing is assumed about its
-// types.
+// Turns answers into what seqctl prints. Pure functions: any thread. The data of the daemon is not
+// trusted: control characters are never printed as they are, and types are checked.
 #pragma once
 
 #include <cstddef>

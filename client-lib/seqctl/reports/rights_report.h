@@ -1,5 +1,5 @@
-// The report of `rights`: what the caller may do, and why. Pure functions: any thread. Of what the
-// daemon sent nothing is assumed.
+// The report of `rights`: what the caller may do, and why. Pure functions: any thread. The data of
+// the daemon is not trusted.
 #pragma once
 
 #include <cstdint>
