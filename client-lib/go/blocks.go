@@ -10,7 +10,7 @@ const (
 	// NoBlocks: each ID is a request, or a part of one.
 	NoBlocks Blocks = iota
 	// AutoBlocks: from blocks if the program was built with the tag seqd_blocks, and the sequence has
-	// them. What has none is taken by requests; the daemon is asked again after a minute.
+	// them. IDs of other sequences are taken by requests; the daemon is queried again after a minute.
 	AutoBlocks
 	// OnlyBlocks: Open gives ErrLibrary without the tag, and Next gives ErrWrongMode as soon as the
 	// daemon has said that a sequence has no blocks.
@@ -20,7 +20,7 @@ const (
 // mostBlocks is the number of sequences of a client that have blocks, each with a connection.
 const mostBlocks = 64
 
-// nextOfBlock takes an ID that is at hand. False: a request is to be made.
+// nextOfBlock takes an ID of a block. False: none is available, and a request is to be made.
 func (c *Client) nextOfBlock(ctx context.Context, sequence string) (int64, bool, error) {
 	if ctx.Err() != nil {
 		return 0, false, nil

@@ -77,7 +77,7 @@ type blockSet struct {
 	made    uint64               // handles, so far
 	proved  atomic.Int32         // handles that gave an ID
 	refused map[string]time.Time // until when no handle is made
-	used    map[string]bool      // names that were asked for before
+	used    map[string]bool      // names that were used before
 	now     func() time.Time     // of the tests
 }
 
@@ -89,7 +89,7 @@ func openBlocks(o Options) (*blockSet, error) {
 		refused: map[string]time.Time{}, used: map[string]bool{}, now: time.Now}, nil
 }
 
-// next takes an ID of the sequence, if this thread has one at hand; else libseqd asks for a block.
+// next takes an ID of the block of this thread; if none is left, libseqd requests a block.
 func (b *blockSet) next(sequence string) (int64, bool, error) {
 	b.mu.RLock()
 	held := b.handles[sequence]
@@ -110,7 +110,7 @@ func (b *blockSet) next(sequence string) (int64, bool, error) {
 		return int64(result.id), true, nil
 	}
 	if result.code != C.SEQD_E_WRONG_MODE && result.code != C.SEQD_E_NO_METHOD {
-		return 0, false, nil // what is wrong the request will tell
+		return 0, false, nil // the request that follows returns the error
 	}
 	text := C.GoString(result.text)
 	C.free(unsafe.Pointer(result.text))
@@ -141,7 +141,7 @@ func (b *blockSet) requestFailed(sequence string, err error) {
 	}
 }
 
-// mayHave tells whether a handle can be made. With the mutex.
+// mayHave reports whether a handle can be made. With the mutex.
 func (b *blockSet) mayHave(sequence string) bool {
 	if b.closed || b.proved.Load() >= mostBlocks || len(sequence) > longestName ||
 		strings.IndexByte(sequence, 0) >= 0 {
@@ -151,9 +151,9 @@ func (b *blockSet) mayHave(sequence string) bool {
 	return !refused || !b.now().Before(until)
 }
 
-// open makes the handle of a sequence, which asks for its first block with the call after this one.
-// Not for the first call: only a later one would learn that the sequence has no blocks, so a name that
-// is used once would occupy a handle for good.
+// open makes the handle of a sequence, which requests its first block with the call after this one.
+// Not for the first call: only a later one would receive the error that the sequence has no blocks,
+// so a name that is used once would occupy a handle for good.
 func (b *blockSet) open(sequence string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

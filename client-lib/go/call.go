@@ -17,7 +17,7 @@ const (
 	kindOther
 )
 
-// numbered tells whether the msgid is the request number, so that a repeat gets the same IDs.
+// numbered reports whether the msgid is the request number, so that a repeat gets the same IDs.
 func (k kind) numbered() bool { return k <= kindNumbered }
 
 type state uint8
@@ -67,7 +67,7 @@ func newCall(k kind, method, name string) *call {
 	return c
 }
 
-// free is for the caller, when the session knows the call no more.
+// free is called by the caller, when the session has dropped the call.
 func (c *call) free() {
 	done := c.done
 	*c = call{done: done}
@@ -77,7 +77,7 @@ func (c *call) free() {
 // late stands for a call that was sent and whose caller has left.
 var late = &call{}
 
-// write appends the request. connection is what the daemon calls this connection.
+// write appends the request. connection is the name that the daemon gave this connection.
 func (c *call) write(b []byte, msgid uint32, now int64, connection string) []byte {
 	wait := int64(-1)
 	if c.deadline != never {
@@ -156,7 +156,7 @@ func (q *callQueue) remove(c *call) {
 // A table has the requests with a number that have no reply yet. Numbers rise and are used once.
 type table struct {
 	slots []*call // of a power of two; that of a number is at its lowest bits
-	floor uint32  // the lowest number without a reply: what an ack says
+	floor uint32  // the lowest number without a reply, which an ack contains
 	next  uint32  // the number of the next request
 	to    uint32  // the lowest number not sent on this connection; below next: to be repeated
 }

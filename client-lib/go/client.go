@@ -15,9 +15,9 @@
 // All goroutines of a program use one Client. It has one connection; what they send at the same time
 // leaves in one write, and replies arrive in any order.
 //
-// A call ends at the deadline of its context, or after Options.Timeout if the context has none. The
-// daemon is told how long it can wait for an ID. If the context ends a call that was sent, the ID is
-// still issued, and is a gap.
+// A call ends at the deadline of its context, or after Options.Timeout if the context has none. Its
+// request says how long the daemon may wait for an ID. If the context ends a call that was sent,
+// the ID is still issued, and is a gap.
 //
 // The errors of all calls are an *Error and match a Code, see ErrUnavailable and the others.
 package seqd
@@ -93,7 +93,7 @@ func Open(options *Options) (*Client, error) {
 	return &Client{s, b}, nil
 }
 
-// Close ends the connection, after telling the daemon which replies have arrived, and waits for the
+// Close acknowledges the replies that have arrived, ends the connection, and waits for the
 // goroutines of the Client. Calls that are under way, and later ones, get ErrClosed; an insert that
 // was sent gets ErrOutcomeUnknown. Closing again does nothing. The error is always nil.
 func (c *Client) Close() error {

@@ -63,7 +63,7 @@ func init() {
 // Error makes a Code a target for errors.Is.
 func (c Code) Error() string { return "seqd: " + string(c) }
 
-// Temporary tells whether the same request can succeed later with nothing changed.
+// Temporary reports whether the same request can succeed later with nothing changed.
 func (c Code) Temporary() bool {
 	switch c {
 	case ErrBusy, ErrUnavailable, ErrStopping, ErrConnect, ErrTimeout:
@@ -109,10 +109,10 @@ func (e *Error) As(target interface{}) bool {
 // Unwrap returns the cause, so that errors.Is(err, context.DeadlineExceeded) holds.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Temporary tells whether the same request can succeed later with nothing changed.
+// Temporary reports whether the same request can succeed later with nothing changed.
 func (e *Error) Temporary() bool { return e.Code.Temporary() }
 
-// Timeout tells whether the time of the caller was over, as of a net.Error.
+// Timeout reports whether the time of the caller was over, as of a net.Error.
 func (e *Error) Timeout() bool {
 	return e.Code == ErrTimeout || errors.Is(e.Err, context.DeadlineExceeded)
 }

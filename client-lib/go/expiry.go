@@ -72,7 +72,7 @@ func (s *session) tick() {
 	}
 }
 
-// anySent tells whether a caller waits for a reply on this connection.
+// anySent reports whether a caller waits for a reply on this connection.
 func (s *session) anySent() bool {
 	any := false
 	s.table.each(func(number uint32, _ *call) { any = any || number < s.table.to })

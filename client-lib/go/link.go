@@ -11,24 +11,25 @@ import (
 
 const (
 	readBytes = 16 << 10
-	// A daemon that starts is slow to say hello; what says nothing at all is left.
+	// A daemon that starts is slow to answer hello; without an answer in this time, the connection is
+	// closed.
 	helloTimeout = 10 * time.Second
 	// The delay before an attempt to connect doubles from the shortest to the longest one; the first
 	// is made at once.
 	shortestDelay = time.Millisecond
 	longestDelay  = 100 * time.Millisecond
-	// Attempts of one goroutine to write for others before it leaves that to one of its own.
+	// Attempts of one goroutine to write for others before a goroutine of its own takes that over.
 	mostFlushes = 4
 	keptBytes   = 256 << 10 // of a buffer that is used again
 )
 
-// A readerKind says who reads from a link. Who does owns its inbox.
+// A readerKind is the reader of a link. The reader owns the inbox.
 type readerKind uint8
 
 const (
 	readsOwn    readerKind = iota // the goroutine of connections
 	readsCaller                   // the caller of a request
-	readsNobody                   // nothing is in flight
+	readsNone                     // nothing is in flight
 )
 
 // A link is one connection. The session's mutex guards it, except for what is said otherwise.
@@ -44,7 +45,7 @@ type link struct {
 	wanted   bool          // the goroutine of connections is to read next
 	resume   chan struct{} // of one place: look at wanted
 	lastRead time.Time     // until then it reads; zero: without an end
-	inbox    inbox         // of who reads
+	inbox    inbox         // of the reader
 	out      []byte        // to be sent
 	writing  bool          // a goroutine writes: that one owns what follows
 
@@ -117,8 +118,8 @@ func (l *link) tryWrite(b []byte) (int, error) {
 	return l.written, err
 }
 
-// writeFailed: what the daemon said before is still there to be read, then the end; no longer than
-// a moment.
+// writeFailed: replies that arrived before are read until the end of the connection, for a moment
+// at most.
 func (s *session) writeFailed(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

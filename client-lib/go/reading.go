@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Who reads: the goroutine of connections, as a rule. When nothing is in flight it leaves that to
+// The reader is usually the goroutine of connections. When nothing is in flight it leaves that to
 // the next caller, who reads the own reply without waking another goroutine. A caller reads no
 // longer than its patience, since its context cannot end that. When it has its reply, or lost
 // patience, the goroutine reads again, if there is something to wait for; and it does when the
@@ -20,7 +20,7 @@ const (
 	patienceStep   = 5 * time.Millisecond
 )
 
-// An inbox is the bytes of a link that are not a whole message yet. It belongs to who reads.
+// An inbox is the bytes of a link that are not a whole message yet. It belongs to the reader.
 type inbox struct {
 	input    []byte
 	have     int
@@ -48,11 +48,11 @@ func (s *session) read(l *link) error {
 	}
 }
 
-// mayRead makes the goroutine of connections the one who reads, if that is wanted.
+// mayRead makes the goroutine of connections the reader, if that is wanted.
 func (s *session) mayRead(l *link) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.reader != readsNobody || !l.wanted {
+	if l.reader != readsNone || !l.wanted {
 		return false
 	}
 	l.reader, l.wanted = readsOwn, false
@@ -75,9 +75,9 @@ func (l *link) wantReader() {
 	}
 }
 
-// mayReadItself makes the caller of the only request in flight the one who reads.
+// mayReadItself makes the caller of the only request in flight the reader.
 func (l *link) mayReadItself(c *call) bool {
-	if l.reader != readsNobody || l.wanted || l.inFlight != 1 || c.state != stateSent {
+	if l.reader != readsNone || l.wanted || l.inFlight != 1 || c.state != stateSent {
 		return false
 	}
 	l.reader = readsCaller
@@ -97,9 +97,9 @@ func (s *session) readItself(l *link, c *call, now int64) {
 	}
 }
 
-// readOnce reads what is there, waiting for it, and deals with it. c is the call of the caller who
-// reads; nil: the goroutine of connections does. It tells whether the same one reads on, and why the
-// connection has ended.
+// readOnce reads what is there, waiting for it, and deals with it. c is the call of the caller that
+// reads; nil: the goroutine of connections reads. It reports whether the same reader continues, and
+// why the connection has ended.
 func (s *session) readOnce(l *link, c *call) (goesOn bool, why error) {
 	in := &l.inbox
 	n, err := l.conn.Read(in.input[in.have:])
@@ -150,7 +150,7 @@ func readingError(err error, caller bool) error {
 	return err
 }
 
-// readsOn tells whether the same one reads on, after n bytes, and says who does otherwise.
+// readsOn reports whether the same reader continues after n bytes; otherwise it sets the next one.
 func (s *session) readsOn(l *link, c *call, n int, err error) bool {
 	idle := err == nil && l.ready && l.inFlight == 0 && s.queue.first == nil
 	if c == nil {
@@ -160,35 +160,35 @@ func (s *session) readsOn(l *link, c *call, n int, err error) bool {
 	} else if err == nil && n > 0 && c.state != stateDone {
 		return true
 	}
-	l.reader = readsNobody
+	l.reader = readsNone
 	if !idle || l.wanted {
 		l.wantReader()
 	}
 	return false
 }
 
-// signal unlocks, and tells the callers whose calls are finished. Their slice is that of the inbox,
-// which is somebody else's when the one who reads does not read on.
+// signal unlocks, and notifies the callers whose calls are finished. Their slice belongs to the
+// inbox, which has another owner when the reader does not continue.
 func (s *session) signal(in *inbox, readsOn bool) {
 	finished := s.finished
 	s.finished, in.finished = nil, nil
 	const few = 4
 	early := !readsOn && len(finished) <= few
 	if early {
-		tell(finished)
+		notify(finished)
 		in.finished = finished[:0]
 	}
 	s.mu.Unlock()
 	if early {
 		return
 	}
-	tell(finished)
+	notify(finished)
 	if readsOn && cap(finished) <= keptBytes/8 {
 		in.finished = finished[:0]
 	}
 }
 
-func tell(finished []*call) {
+func notify(finished []*call) {
 	for i, c := range finished {
 		finished[i] = nil
 		c.done <- struct{}{}
@@ -197,7 +197,7 @@ func tell(finished []*call) {
 
 // hasEnded reports whether a connection without a reader has ended, or has something to read.
 func (l *link) hasEnded() (ended bool) {
-	if l.reader != readsNobody {
+	if l.reader != readsNone {
 		return false
 	}
 	one := make([]byte, 1)

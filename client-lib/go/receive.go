@@ -81,7 +81,7 @@ func (s *session) receiveFrame(l *link, frame []byte) *ending {
 	if err != nil {
 		return broken(err.Error())
 	}
-	if notification { // what later daemons may tell unasked
+	if notification { // reserved for later versions of the daemon
 		return nil
 	}
 	if !l.ready {
@@ -189,11 +189,11 @@ func (s *session) receiveHello(l *link, r reply) *ending {
 	return nil
 }
 
-// accept reads the reply into the call. The error: it is not what the daemon may say.
+// accept reads the reply into the call. The error: the reply is not a valid one.
 func (c *call) accept(r reply) (err error) {
 	if r.err != nil {
 		c.err = r.err
-		// That it was not inserted now says nothing of the time before.
+		// A refusal now proves nothing about an earlier attempt.
 		if c.perhaps && r.err.Code != ErrDocumentRefused {
 			c.err = outcomeUnknown(r.err)
 		}

@@ -95,7 +95,7 @@ func readRuns(result []byte, count int64) ([]Run, error) {
 	wrong := errors.New("the daemon replied with runs that are not what was asked for")
 	r := reader{b: result}
 	n, ok := r.array()
-	// A run has at least four bytes, so that n is no reason to take memory.
+	// A run has at least four bytes, so n may be larger than the memory that the runs need.
 	if !ok || n == 0 || n > len(result)/4 {
 		return nil, wrong
 	}
@@ -118,7 +118,7 @@ func readRuns(result []byte, count int64) ([]Run, error) {
 	return runs, nil
 }
 
-// fits tells whether the last ID of the run is an int64. many is above 0.
+// fits reports whether the last ID of the run is an int64. many is above 0.
 func fits(first, many, step int64) bool {
 	switch {
 	case step > 0:

@@ -29,14 +29,14 @@ type Date struct {
 	Second    int `msgpack:"second"`
 }
 
-// Peeked is what Peek shows. An ID can be 0 or negative, so nil says that there is none.
+// Peeked is the result of Peek. An ID can be 0 or negative, so nil means that there is none.
 type Peeked struct {
 	Next      *int64 `msgpack:"next"`      // the ID that would be issued next
 	Available int64  `msgpack:"available"` // IDs that the daemon can issue without a lease
 	Last      *int64 `msgpack:"last"`      // the last ID that this daemon issued
 }
 
-// Status is what the daemon says of itself. PROTOCOL.md has the meaning of each key.
+// Status is the status of the daemon. PROTOCOL.md has the meaning of each key.
 type Status struct {
 	Version     string   `msgpack:"version"`
 	PID         int      `msgpack:"pid"`
@@ -107,7 +107,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return status, err
 }
 
-// Ping asks whether the daemon answers.
+// Ping checks whether the daemon answers.
 func (c *Client) Ping(ctx context.Context) error {
 	return c.CallInto(ctx, nil, "ping")
 }

@@ -172,7 +172,7 @@ func (s *session) submit(c *call, now int64) (reads *link, err error) {
 	return reads, nil
 }
 
-// wakeUp tells the goroutine of connections that there is work; starts it at first.
+// wakeUp signals the goroutine of connections that there is work; starts it at first.
 func (s *session) wakeUp() {
 	if !s.running {
 		s.running = true
@@ -232,7 +232,8 @@ func (s *session) overdue(c *call, cause error) error {
 	return s.perhapsInserted(c, e)
 }
 
-// perhapsInserted: an insert that was sent may have been carried out, whatever keeps its reply away.
+// perhapsInserted: an insert that was sent may have been carried out, for any cause of the missing
+// reply.
 func (s *session) perhapsInserted(c *call, e *Error) error {
 	if c.kind == kindInsert && (c.state == stateSent || c.perhaps) {
 		return outcomeUnknown(e)
