@@ -1,7 +1,7 @@
 "use strict";
-// Ahead: the option `ahead` of a client. IDs come from ranges that were fetched before they are asked for, by
-// ordinary requests of the method `range`: what is fetched is issued, whether a call gets it or not. A call
-// that finds nothing waits for the range that is being fetched, so that calls get their IDs in order.
+// Ahead: the option `ahead` of a client. IDs come from ranges that were fetched before the calls, by ordinary
+// requests of the method `range`: what is fetched is issued, whether a call gets it or not. A call that finds
+// nothing waits for the range that is being fetched, so that calls get their IDs in order.
 //
 // A range of a period could be given to calls after the period's end, so sequences with periods have none: `list`
 // shows the period in the name. A sequence gets periods by a restart of the daemon only, so one look at it is
@@ -75,7 +75,7 @@ class Source {
   fail(pause) {
     this.isFetching = false;
     this.isLooking = false;
-    this.fetched = undefined; // nobody knows whether it is of a period
+    this.fetched = undefined; // it is unknown whether it is of a period
     this.notBefore = performance.now() + pause;
   }
 }

@@ -17,7 +17,7 @@ const LONGEST_IDLE_DELAY_MS = 1_000; // where no call waits
 const DEFAULT_MAX_PENDING = 100_000;
 const LOOKED_AT_IN_A_MS = 1_000; // waiting requests, for their deadlines
 const LAST_WRITE_MS = 1_000; // for what is still to be written when a client is closed
-const HELLO_MS = 10_000; // a daemon that starts is slow to say hello; what says nothing at all is left
+const HELLO_MS = 10_000; // a daemon that starts is slow to answer hello; without an answer, the connection is closed
 const READ_BYTES = 64 * 1024;
 const UNWRITTEN_BYTES = 256 * 1024; // nothing is added to more than that
 // The daemon comes back from these by itself: it restarts, or its queue is full.
@@ -192,7 +192,7 @@ class Core {
     if (this.#session.pending > 0) this.#flushSoon();
   }
 
-  /** Ends the connection without a word. */
+  /** Ends the connection without a last output. */
   #drop() {
     this.#detach()?.destroy();
     this.#settled();

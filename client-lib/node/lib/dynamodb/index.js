@@ -49,7 +49,7 @@ function plugin(options) {
   return { applyToStack(stack) { stack.add(number, { step: "initialize", priority: "high", name }); } };
 }
 
-/** Bytes that tell an input from one that was changed since; undefined for one that has none, as it has functions. */
+/** Bytes that differ if the input was changed since; undefined if it cannot be serialized, as it has functions. */
 function bytesOf(input) {
   try {
     return serialize(input);

@@ -73,7 +73,7 @@ class Session {
   get isHopeless() { return this.#late.size >= MOST_LATE; }
   /** The numbers come to their end: the connection has to end, and renew() follows. */
   get wantsIdentity() { return this.#table.next >= this.#numbers.renew && this.#table.size === 0; }
-  /** Replies that the daemon was not told of, and nothing is in flight. */
+  /** Replies were not acknowledged, and nothing is in flight. */
   get owesAcknowledgement() {
     return this.#ready && this.#table.size === 0 && this.#table.floor - this.#acknowledged > ACKNOWLEDGE_EVERY;
   }
@@ -89,7 +89,7 @@ class Session {
   /** The calls that were held for that sequence are requests now. */
   release(name) { while (this.held.count(name) > 0) this.#queue.add(this.held.shift(name)); }
 
-  /** The caller does not wait any more, because of `error`; gives the error to tell. If the request was
+  /** The caller does not wait any more, because of `error`; returns its error. If the request was
    * sent, its reply is dropped when it comes. */
   abandon(request, error) {
     const why = this.whyGivenUp(request, error);
@@ -182,7 +182,7 @@ class Session {
     this.#output.ack(this.#acknowledged);
   }
 
-  /** What is still to be said on a connection that is left. Requests that wait stay where they are. */
+  /** The last output of a connection that is closed. Requests that wait stay where they are. */
   lastWords() {
     this.acknowledge();
     return this.#output.take();
@@ -281,7 +281,7 @@ class Session {
         failure = unreadable;
       }
     } else if (request.perhaps && error.code !== "DOCUMENT_REFUSED") {
-      // That it was not inserted now says nothing of the time before.
+      // A refusal now proves nothing about an earlier attempt.
       failure = this.whyGivenUp(request, error);
     }
     this.#table.finish(request);
@@ -327,7 +327,7 @@ class Session {
   }
 }
 
-/** The text of whatever a signal was aborted with: a symbol, or an object that has none. */
+/** The text of the reason that a signal was aborted with, which may be a symbol or an object without a text. */
 function textOf(reason) {
   try {
     return String(reason?.message ?? reason);

@@ -77,7 +77,7 @@ class ReplyReader {
     } catch (error) {
       throw new ProtocolError(`the daemon's bytes cannot be read: ${error.message}`);
     }
-    // Room for what later daemons may say unasked.
+    // Notifications are reserved for later versions of the daemon.
     if (Array.isArray(message) && message.length === 3 && message[0] === 2) {
       this.number = -1;
       return size;
