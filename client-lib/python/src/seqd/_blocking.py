@@ -2,11 +2,11 @@
 
 Of the threads that wait for replies, one is the leader: it waits for the socket and takes in the replies of all; when its
 own have arrived, it passes the leadership on. The others wait for a lock of their own. A thread that finds a leader sends
-its request itself; one that finds the lock held leaves its call in the inbox, and whoever releases the lock sends what is in
-there, so that many threads neither queue for the lock nor send one by one.
+its request itself; one that finds the lock held leaves its call in the inbox, and the thread that releases the lock sends
+the calls in there, so that many threads neither queue for the lock nor send one by one.
 
 Rules: `_lock` guards everything but waiting and the inbox; only the leader receives, connects and disconnects, close() apart;
-nobody waits with the lock held; after each release the inbox is looked at. A thread interrupted in the middle
+no thread waits with the lock held; after each release the inbox is read. A thread interrupted in the middle
 (KeyboardInterrupt) ends the connection, and what the other threads wait for is repeated on the next one.
 """
 
@@ -46,7 +46,7 @@ class Connection:
         self._process = os.getpid()
         # It knows its owner, which an exception from outside between two instructions may have left with it.
         self._lock: Any = RLock()
-        self._inbox: Deque[Call] = deque()  # of threads that found the lock held; whoever releases it takes them in
+        self._inbox: Deque[Call] = deque()  # of threads that found the lock held; taken in after its release
         self._session = Session(done, self._name)
         self._socket: Optional[socket] = None
         self._poll: Any = None
@@ -101,7 +101,7 @@ class Connection:
                 self._follow(call)
         except BaseException:
             if call.epoch != self._epoch and self._leader is call:
-                self.forget_parent()  # a signal handler forked, and what it left unfinished belongs to nobody
+                self.forget_parent()  # a signal handler forked: its unfinished calls are dropped
             if call.epoch == self._epoch:
                 with lock:
                     self._interrupted(call)
@@ -130,7 +130,7 @@ class Connection:
             session.submit(request, call.deadline, call.connect_deadline)
 
     def _admit_inbox(self) -> None:
-        """Those that found the lock held. With the lock."""
+        """Takes in the calls of threads that found the lock held. With the lock."""
         inbox = self._inbox
         while inbox:
             call = inbox[0]
@@ -146,7 +146,7 @@ class Connection:
             inbox.popleft()
 
     def _admit_others(self) -> None:
-        """After the lock was released: nobody else may come to take in those who found it held."""
+        """After the lock was released: takes in the calls of threads that found it held."""
         while self._inbox and self._lock.acquire(False):
             try:
                 self._admit_inbox()
@@ -165,8 +165,8 @@ class Connection:
         return 0.0
 
     def _recover(self) -> None:
-        """An exception from outside came with the lock held: nothing is believed of this connection any more, and the others'
-        requests are repeated on the next one."""
+        """An exception from outside came with the lock held: the state of this connection is unknown, and the requests of
+        other threads are repeated on the next one."""
         self._lose("a call was interrupted", monotonic())
         for other in [*self._waiting, *([self._leader] if self._leader is not None else [])]:
             other.recount()

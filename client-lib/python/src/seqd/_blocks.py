@@ -1,6 +1,6 @@
 """The blocks of a client: IDs that libseqd takes in this process, without a request for each. Nothing here waits (but
-see _libseqd): where a thread has no ID at hand, the client makes a request, and libseqd has asked for a block for the calls
-that follow.
+see _libseqd): where the block of a thread has no ID left, the client makes a request, and libseqd requests a block for the
+calls that follow.
 
 Each sequence has a handle of libseqd, with a connection of its own; threads have blocks of their own in it. There is no lock:
 dictionaries of Python change in one step. Any thread, tasks, and signal handlers.
@@ -39,7 +39,7 @@ class Blocks:
         self._closed = False
         self._handles: Dict[str, Handle] = {}
         self._refused: Dict[str, float] = {}  # until when no handle is made, by name
-        self._used: Dict[str, bool] = {}  # names that were asked for before
+        self._used: Dict[str, bool] = {}  # names that were used before
         _fork.remember(self)
 
     def next(self, name: str) -> Optional[int]:
@@ -103,7 +103,7 @@ class Blocks:
         return True
 
     def _without(self, name: str, code: int) -> Optional[int]:
-        """After a call that gave no ID. What else is wrong, the request will tell."""
+        """After a call that gave no ID. Other errors are returned by the request that follows."""
         if code == FORKED:
             # A fork() that Python does not know of.
             self.forget_parent()

@@ -49,13 +49,13 @@ class Call:
         self.waiting.pop(self, None)
 
     def recount(self) -> None:
-        """After an exception from outside: what was to be done when a request ended is made up for."""
+        """After an exception from outside: does what was left undone when a request ended."""
         self.left = sum(request.state != DONE for request in self.requests)
         if (self.left == 0 or self.lead) and self.wake is not None:
             self.rouse()
 
     def end(self, error: SeqdError) -> None:
-        """Whatever became of its requests, they have ended."""
+        """Its requests have ended, with a result or an error."""
         for request in self.requests:
             if request.state != DONE:
                 request.error, request.state = error.again(), DONE

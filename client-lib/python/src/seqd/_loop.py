@@ -129,7 +129,7 @@ class Connection:
             if self._loop is not None:
                 if not self._loop.is_closed():
                     raise RuntimeError("this client belongs to another event loop")
-                self.forget_parent()  # nobody is left who waits for what was in flight
+                self.forget_parent()  # no task waits for the requests that were in flight
             self._loop = loop
         return loop
 

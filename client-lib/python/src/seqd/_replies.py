@@ -1,4 +1,4 @@
-"""What the daemon answered, believed only when it has the types, bounds and sums that the request asked for.
+"""Replies of the daemon, accepted only with the types, bounds and sums that the request requires.
 
 Pure functions, any thread. Each raises ProtocolError for a result that no daemon gives.
 """

@@ -1,4 +1,4 @@
-"""One call as an object, from the caller's arguments to its result, and the constructors of those that there are."""
+"""One call as an object, from the caller's arguments to its result, and the constructors of all calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_FRONTS = 1024
 class Request(Generic[T]):
     """One request. Belongs to a Session from submit() until it is DONE; then `result` or `error` is set.
 
-    `owner` is who waits for it; only the client that made it knows what that is. depth: levels of arrays and maps, as the
+    `owner`: the call that waits for it; of a type that only the client knows. depth: levels of arrays and maps, as the
     daemon counts them.
     """
 

@@ -25,7 +25,7 @@ ENOUGH_OUTPUT = 64 * 1024  # bytes; more requests follow when these are gone
 ASSUMED_WINDOW = 1024  # unacknowledged numbers, where the hello names no limit
 # From here on a new identity is drawn as soon as nothing is in flight; requests wait for that.
 RENEW_FROM = 0xFFFF_0000
-MOST_LATE = 65_536  # replies that nobody waits for; with more the connection is of no use
+MOST_LATE = 65_536  # replies of abandoned requests; with more, the connection is closed
 NEVER = float("inf")
 
 Done = Callable[["Request[Any]"], None]
@@ -65,7 +65,7 @@ class Session:
         self._writer = _wire.Writer()
         self._out: List[bytes] = []
         self._again: Deque[Request[Any]] = deque()  # numbered, to be sent on this connection
-        self._late: Set[int] = set()  # sent here, nobody waits, the reply is still to come
+        self._late: Set[int] = set()  # sent here and abandoned; the reply is still to come
         self._sent = 0  # requests that this connection owes a reply to
         self._answered = 0  # replies since the last acknowledgement
         self._acknowledged = self._first
@@ -84,7 +84,7 @@ class Session:
         self._queue.append(request)
 
     def abandon(self, request: Request[Any]) -> None:
-        """Nobody waits for it any more. What was sent may be carried out all the same."""
+        """Its caller has given up. If it was sent, it may be carried out all the same."""
         self._leave(request)
 
     def abandon_all(self, requests: Iterable[Request[Any]]) -> None:
@@ -332,7 +332,7 @@ class Session:
                 raise errors.ProtocolError("what the daemon sent is not a message of the protocol")
             if len(message) != 4 or message[0] != 1:
                 if message[0] == 2 and len(message) == 3:
-                    continue  # a notification: room for what later daemons may tell unasked
+                    continue  # a notification: reserved for later versions of the daemon
                 raise errors.ProtocolError("the daemon sent something that is not a reply")
             _, number, error, result = message
             if type(number) is not int:
@@ -370,7 +370,7 @@ class Session:
             self._answered = ACK_EVERY
         request.error = error
         if request.perhaps and request.kind == INSERT and not isinstance(error, errors.DocumentRefused):
-            # That it was not inserted now says nothing of the time before.
+            # A refusal now proves nothing about an earlier attempt.
             if not isinstance(error, errors.OutcomeUnknown):
                 request.error = errors.OutcomeUnknown(f"the document may have been inserted: {error}")
         self._finish(request)

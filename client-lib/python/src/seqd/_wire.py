@@ -1,6 +1,6 @@
 """Bytes of the protocol: what a request is written as, and messages out of a stream that is not trusted.
 
-Not thread-safe: whoever owns a Writer or a FrameReader holds the lock of its client. The functions suit any thread.
+Not thread-safe: the caller of a Writer or a FrameReader holds the lock of its client. The functions suit any thread.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class FrameReader:
     """Bytes in, whole messages out.
 
     Nothing is decoded before all of it has arrived, so that a header which announces a billion elements costs nothing;
-    and a message has at most MAX_REPLY bytes, so memory is bounded by that, whatever the daemon sends.
+    and a message has at most MAX_REPLY bytes, so memory is bounded by that for any data.
     """
 
     __slots__ = ("_kept", "_skipper", "_unpacker", "_consumed")
@@ -95,7 +95,7 @@ class FrameReader:
     def reset(self) -> None:
         """A new stream begins."""
         self._kept = bytearray()  # the beginning of a message that is not complete
-        self._consumed = 0  # what the skipper told for the end of the last whole message
+        self._consumed = 0  # position of the skipper after the last whole message
         self._skipper = msgpack.Unpacker(max_buffer_size=2 * MAX_REPLY)
         self._unpacker = msgpack.Unpacker(raw=False, strict_map_key=False, max_buffer_size=2 * MAX_REPLY)
 

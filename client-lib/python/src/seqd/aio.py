@@ -35,7 +35,7 @@ class Client:
     With `blocks`, a call that finds an ID at hand does not suspend its task.
 
     Cancellation: a call that is cancelled before its request was sent takes no ID. One that was sent may take an ID, which is
-    not given to anybody else.
+    not issued again.
     """
 
     def __init__(self, path: Optional[PathLike] = None, *, name: str = "", timeout: float = DEFAULT_TIMEOUT,
@@ -104,7 +104,7 @@ class Client:
 
     # --- life
     async def close(self) -> None:
-        """Tells the daemon what has arrived and closes. Calls of other tasks end with ClosedError, as do later ones."""
+        """Acknowledges what has arrived and closes. Calls of other tasks end with ClosedError, as do later ones."""
         if self._blocks is not None:
             self._blocks.close()
         self._connection.close()

@@ -53,11 +53,11 @@ class Client:
     A copy, also by pickle, as for a process that is spawned, is another client with the same options.
 
     Every call raises SeqdError (see seqd.errors), and TimedOut when `timeout` is over. A call that is interrupted, by a
-    signal handler that raises, is given up; an ID that was issued for it is not given to anybody else.
+    signal handler that raises, is given up; an ID that was issued for it is not issued again.
 
     path: of the socket; default: SEQD_SOCKET, then /run/seqd.sock.
     name: for the daemon's lists, at most 64 bytes.
-    timeout: seconds of every call, reconnects included. The daemon is told how much of it is left.
+    timeout: seconds of every call, reconnects included. Requests say how much of it is left.
     connect_timeout: seconds to wait while no daemon listens, then ConnectError; default `timeout`.
     blocks: next() takes IDs inside this process, by libseqd, of sequences with `blocks = true`; by requests where there is none
         at hand. "auto": if libseqd is installed; other sequences by requests. True: LibraryError without libseqd, and WrongMode
@@ -137,7 +137,7 @@ class Client:
 
     # --- life
     def close(self) -> None:
-        """Tells the daemon what has arrived and closes. Calls of other threads end with ClosedError, as do later ones.
+        """Acknowledges what has arrived and closes. Calls of other threads end with ClosedError, as do later ones.
         RuntimeError in a signal handler that interrupted a call of the same thread where it cannot be ended."""
         if self._blocks is not None:
             self._blocks.close()

@@ -52,7 +52,7 @@ class ConnectError(SeqdError, ConnectionError):
 
 
 class TimedOut(SeqdError, TimeoutError):
-    """The daemon did not answer in time. An ID that it may have issued for this call is not given to anybody else."""
+    """The daemon did not answer in time. An ID that it may have issued for this call is not issued again."""
 
     code = "TIMEOUT"
     temporary = True
