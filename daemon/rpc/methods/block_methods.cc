@@ -101,7 +101,8 @@ void method_block(const MethodContext& context, Session& session, const Message&
         base_of(context.table.at(out->granted.sequence).name()) != asked->name) {
       return answer_error(
           session, msgid,
-          bad("request " + std::to_string(msgid) + " of this client was another request"));
+          bad("request " + std::to_string(msgid) +
+              " was already used for another call; a retry must repeat the same call"));
     }
     return answer_block(session, msgid, out->granted.begin, out->size());
   }

@@ -120,7 +120,8 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
   for (const Issued& issue : context.table.replays().find(session.client, msgid)) {
     if (!same_sequence(context.table, issue.sequence, sequence) || issue.kind != kind) {
       answer_error(session, msgid,
-                   bad("request " + std::to_string(msgid) + " of this client was another request"));
+                   bad("request " + std::to_string(msgid) +
+                       " was already used for another call; a retry must repeat the same call"));
       return;
     }
     if (runs.empty()) first = issue;
@@ -129,7 +130,8 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
   }
   if (count != 0) {
     answer_error(session, msgid,
-                 bad("request " + std::to_string(msgid) + " of this client had another count"));
+                 bad("request " + std::to_string(msgid) +
+                     " was already used with another count; a retry must repeat the same count"));
   } else if (kind == IssueKind::single) {
     ++session.ids;
     protocol::append_id_reply(session.out, msgid,
