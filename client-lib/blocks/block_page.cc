@@ -62,7 +62,7 @@ Outcome BlockPage::attach(const PageInfo& info, std::shared_ptr<BlockPage>& page
   if (::shmctl(id, IPC_STAT, &facts) != 0 || !is_as_reported(facts, info, size)) {
     ::shmdt(at);
     return no_page(
-        "its key leads to memory of another size, user or maker than those of the "
+        "its key refers to memory of another size, user or creator than those of the "
         "connection; are this process and the daemon in one user namespace?");
   }
   try {

@@ -22,7 +22,7 @@ TEST_CASE("AThreadThatMustNotWaitTakesWhatIsAtHand", "[blocks]") {
   Opened opened(daemon);
   std::int64_t id = 0;
   CHECK(seqd_blocks_try_next(opened.blocks, &id) == SEQD_E_UNAVAILABLE);
-  CHECK(std::string(seqd_blocks_last_error()) == "no ID is at hand: a block is asked for");
+  CHECK(std::string(seqd_blocks_last_error()) == "no ID is available yet: a block was requested");
   daemon.start();
   auto ids = opened.take(1);  // with this the block for the next calls comes, too
   int refused = 0;

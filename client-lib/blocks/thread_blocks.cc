@@ -47,7 +47,7 @@ Outcome ThreadBlocks::try_next(std::int64_t& id) {
   if (taker_.take(id)) return {};
   Outcome outcome = try_change_block();
   if (outcome.ok() && taker_.take(id)) return {};
-  if (outcome.ok()) return {SEQD_E_UNAVAILABLE, "no ID is at hand: a block is asked for"};
+  if (outcome.ok()) return {SEQD_E_UNAVAILABLE, "no ID is available yet: a block was requested"};
   if (outcome.code == SEQD_E_BUSY) outcome.code = SEQD_E_UNAVAILABLE;
   return outcome;
 }

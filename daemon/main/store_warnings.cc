@@ -22,7 +22,7 @@ constexpr std::string_view kDocumentDb =
     "of "
     "a global cluster raise the counters, as after a restore";
 constexpr std::string_view kUntried =
-    "seqd was not tried with it, and relies on findAndModify as one step, on majority writes and "
+    "seqd was not tested with it, and relies on findAndModify as one step, on majority writes and "
     "on "
     "linearizable reads";
 
@@ -58,7 +58,7 @@ std::string warning_of_file(const std::string& path) {
   const Result<FileSystemKind> kind = file_system_for(path);
   if (!kind.ok() || *kind != FileSystemKind::unknown) return {};
   return "the file " + path +
-         " is on a file system of a program (FUSE): make sure that it is on a disk of this host "
+         " is on a FUSE file system: make sure that it is on a disk of this host "
          "and that no other host uses it, or the same IDs are leased twice";
 }
 

@@ -21,7 +21,7 @@ Status check_socket(int fd) {
   const int fits = sd_is_socket_unix(fd, SOCK_STREAM, 1, nullptr, 0);
   if (fits <= 0)
     return {ErrorCode::CONFIG, which +
-                                   "is no listening Unix stream socket; allowed: "
+                                   "is not a listening Unix stream socket; allowed: "
                                    "ListenStream=/PATH in seqd.socket"};
   const int flags = fcntl(fd, F_GETFL);
   if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)

@@ -94,7 +94,7 @@ TEST_CASE("ASocketOfAnotherKindIsANamedErrorAndAllAreClosed") {
             const auto sockets = activated_sockets();
             return sockets.status().code() == ErrorCode::CONFIG &&
                    sockets.status().text().starts_with(
-                       "socket 2 passed by systemd is no listening Unix stream socket") &&
+                       "socket 2 passed by systemd is not a listening Unix stream socket") &&
                    closed(3) && closed(4);
           }) == 0);
   }

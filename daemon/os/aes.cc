@@ -67,7 +67,7 @@ Result<std::shared_ptr<const BlockCipher>> make_aes(std::string_view key) {
   explicit_bzero(bytes.data(), bytes.size());
   if (cipher != nullptr) return cipher;
   return Status(ErrorCode::CONFIG,
-                "is no key; allowed: one line of 32 or 64 hexadecimal digits, as from `openssl "
+                "holds no key; allowed: one line of 32 or 64 hexadecimal digits, as from `openssl "
                 "rand -hex 32`");
 }
 

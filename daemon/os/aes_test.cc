@@ -61,8 +61,8 @@ TEST_CASE("InvalidKeyIsRefusedWithoutBeingShown") {
     REQUIRE(!made.ok());
     CHECK(made.status().code() == ErrorCode::CONFIG);
     CHECK(made.status().text() ==
-          "is no key; allowed: one line of 32 or 64 hexadecimal digits, as from `openssl rand -hex "
-          "32`");
+          "holds no key; allowed: one line of 32 or 64 hexadecimal digits, as from `openssl rand "
+          "-hex 32`");
   }
 }
 

@@ -29,7 +29,7 @@ const char* credentials_directory() {
 Status read_all(int fd, const std::string& path, std::size_t most, Secret& secret) {
   struct stat facts {};
   if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))
-    return {ErrorCode::CONFIG, path + " is no regular file"};
+    return {ErrorCode::CONFIG, path + " is not a regular file"};
   if ((facts.st_mode & S_IROTH) != 0)
     secret.warning = "every user can read " + path + "; protect it with chmod o-r";
   std::string content(most + 2, '\0');

@@ -23,13 +23,13 @@ struct Secret {
 // A name of a credential has A-Z a-z 0-9 . _ - and is no key in hexadecimal digits.
 bool is_place_of_secret(std::string_view text);
 
-// CONFIG when it cannot be read, is no regular file, is empty, longer than kMaxSecret or not one
+// CONFIG when it cannot be read, is not a regular file, is empty, longer than kMaxSecret or not one
 // line. No error text holds any of the content, nor a name of a credential that seqd.service does
 // not pass: it may be a secret in the wrong place.
 Result<Secret> read_secret(const std::string& place);
 
-// The same for a text of some lines: CONFIG when it cannot be read, is no regular file or is longer
-// than kMaxSecretText. What is in it, the reader of the text judges.
+// The same for a text of some lines: CONFIG when it cannot be read, is not a regular file or is
+// longer than kMaxSecretText. What is in it, the reader of the text judges.
 Result<Secret> read_secret_text(const std::string& place);
 
 // Whether it is a credential, and systemd passed none: this process was not started by the unit.

@@ -61,10 +61,10 @@ TEST_CASE("WhatIsNoSecretIsRefusedWithoutShowingIt") {
   CHECK(text("\xff") == path + " holds more than one line of text");
   CHECK(text(std::string(4097, 'x')) == path + " is longer than 4096 bytes");
   CHECK(text(std::string(100'000, 'x')) == path + " is longer than 4096 bytes");
-  CHECK(read_secret(scratch.path()).status().text() == scratch.path() + " is no regular file");
+  CHECK(read_secret(scratch.path()).status().text() == scratch.path() + " is not a regular file");
   const std::string pipe = scratch.path() + "/pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK(read_secret(pipe).status().text() == pipe + " is no regular file");
+  CHECK(read_secret(pipe).status().text() == pipe + " is not a regular file");
 }
 
 TEST_CASE("ACredentialIsLookedForInItsDirectoryOnly") {

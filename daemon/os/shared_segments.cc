@@ -83,7 +83,8 @@ std::optional<Found> attach(int id, std::string_view name, std::size_t size, boo
 class SharedSegments final : public Directory {
  public:
   Result<std::unique_ptr<SharedMemory>> map(const std::string& name, std::size_t size) override {
-    if (name.size() >= kNameSize) return Status(ErrorCode::STATE_IO, name + ": is too long a name");
+    if (name.size() >= kNameSize)
+      return Status(ErrorCode::STATE_IO, name + ": the name is too long");
     const std::size_t whole = kNameSize + size;
     for (int attempt = 0; attempt < kMostTries; ++attempt) {
       const key_t key = key_of(name, attempt);

@@ -131,7 +131,7 @@ Status Start::check_places() {
       break;
     case FileSystemKind::unknown:
       started_.warnings.push_back(path +
-                                  " is on a file system of a program (FUSE): make sure that it is "
+                                  " is on a FUSE file system: make sure that it is "
                                   "on a disk of this host and that no other host uses it");
       break;
     case FileSystemKind::local:

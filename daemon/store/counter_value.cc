@@ -112,8 +112,8 @@ Status check_advance_request(const AdvanceRequest& request) {
   // Behind the highest ID is allowed, too: the next ID of a counter that is used up.
   if (request.next_id < 1) {
     return {ErrorCode::BAD_REQUEST,
-            fmt::format("{} is no ID a counter can be advanced to; allowed: 1 .. {}",
-                        request.next_id, kHighestId)};
+            fmt::format("a counter cannot be advanced to {}; allowed: 1 .. {}", request.next_id,
+                        kHighestId)};
   }
   return {};
 }

@@ -197,11 +197,11 @@ Connection::Due Connection::due(std::int64_t now_ms, const TimeLimits& limits) c
   if (closing_ || session_ == nullptr) return first;
   if (partial_ms_ >= 0) {
     limit(partial_ms_, limits.frame_ms,
-          "a request was not sent whole in time (limits.frame_timeout)");
+          "a request was incomplete for too long (limits.frame_timeout)");
   }
   // A connection that waits for a reply is not idle.
   limit(session_->waiting == 0 ? active_ms_ : now_ms, limits.idle_ms,
-        "nothing was sent or taken for too long (limits.idle_timeout)");
+        "the connection was idle for too long (limits.idle_timeout)");
   return first;
 }
 

@@ -151,13 +151,14 @@ void Listener::watch_peer(Connection& connection, int socket, bool watch) {
   const Status watched = peer_watch_.watch(socket, [&connection] { connection.peer_gone(); });
   if (watched.ok()) return;
   const Peer& peer = connection.peer();
-  events_.raise({EventKind::limit_reached,
-                 "the end of a client that is put off, or has ended its half of the connection, "
-                 "will be noticed late: " +
-                     watched.text() + "; see fs.epoll.max_user_watches",
-                 {{"LIMIT", "fs.epoll.max_user_watches"},
-                  {"CLIENT_UID", std::to_string(peer.uid)},
-                  {"CLIENT_PID", std::to_string(peer.pid)}}});
+  events_.raise(
+      {EventKind::limit_reached,
+       "the end of a client under back-pressure, or with its half of the connection ended, "
+       "will be noticed late: " +
+           watched.text() + "; see fs.epoll.max_user_watches",
+       {{"LIMIT", "fs.epoll.max_user_watches"},
+        {"CLIENT_UID", std::to_string(peer.uid)},
+        {"CLIENT_PID", std::to_string(peer.pid)}}});
 }
 
 void Listener::set_busy_poll() {

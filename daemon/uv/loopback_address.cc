@@ -41,14 +41,14 @@ Result<LoopbackAddress> parse_loopback(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) return refused(", which has no port");
   const std::optional<std::uint16_t> port = parse_port(std::string_view(text).substr(colon + 1));
-  if (!port) return refused(", whose port is no number within 1 to 65535");
+  if (!port) return refused(", whose port is not a number within 1 .. 65535");
   const std::string host = text.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
     sockaddr_in6 six{};
     six.sin6_family = AF_INET6;
     six.sin6_port = htons(*port);
     if (inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &six.sin6_addr) != 1)
-      return refused(", which is no address");
+      return refused(", which is not an address");
     if (!IN6_IS_ADDR_LOOPBACK(&six.sin6_addr)) return refused(", which other hosts may reach");
     return stored(six);
   }
@@ -56,7 +56,7 @@ Result<LoopbackAddress> parse_loopback(const std::string& text) {
   four.sin_family = AF_INET;
   four.sin_port = htons(*port);
   if (inet_pton(AF_INET, host.c_str(), &four.sin_addr) != 1)
-    return refused(", which is no address");
+    return refused(", which is not an address");
   if (ntohl(four.sin_addr.s_addr) >> 24 != kLoopbackNet)
     return refused(", which other hosts may reach");
   return stored(four);

@@ -42,7 +42,7 @@ Result<Peer> peer_of(int fd) {
   // The kernel answers for sockets of other families too, with no user. A process of another PID
   // namespace has the number 0.
   if (size != sizeof credentials || credentials.uid == kNoUserOrGroup)
-    return Status(ErrorCode::INTERNAL, "the socket is no connected Unix socket");
+    return Status(ErrorCode::INTERNAL, "the socket is not a connected Unix socket");
   Peer peer{credentials.uid, credentials.pid, {}};
   std::vector<gid_t> groups(64);
   size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));

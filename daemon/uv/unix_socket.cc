@@ -26,7 +26,7 @@ Status remove_stale(const std::string& path, const sockaddr_un& address) {
   }
   // Not blocking: one that hangs with a full queue of connections is alive, too.
   const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (probe < 0) return socket_error(path, "cannot be made");
+  if (probe < 0) return socket_error(path, "cannot be created");
   const int connected = connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   const int why = connected == 0 ? 0 : errno;
   ::close(probe);
@@ -34,7 +34,7 @@ Status remove_stale(const std::string& path, const sockaddr_un& address) {
     return {ErrorCode::CONFIG, "socket " + path + ": another process listens there already"};
   errno = why;
   if (why != ECONNREFUSED) return socket_error(path, "cannot determine whether it is in use");
-  if (unlink(path.c_str()) != 0) return socket_error(path, "the old one cannot be removed");
+  if (unlink(path.c_str()) != 0) return socket_error(path, "the old socket cannot be removed");
   return {};
 }
 
@@ -51,7 +51,7 @@ Result<UnixSocket> bind_unix_socket(const std::string& path, int mode) {
   const Status stale = remove_stale(path, address);
   if (!stale.ok()) return stale;
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return socket_error(path, "cannot be made");
+  if (fd < 0) return socket_error(path, "cannot be created");
   // The socket has its permissions from the start: a client that may connect gets ECONNREFUSED
   // until the daemon listens, and tries again, but never EACCES. A default ACL may have changed
   // them.

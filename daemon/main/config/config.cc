@@ -42,7 +42,7 @@ Result<std::optional<FileContent>> read_file(const std::string& path, bool must_
   FileContent content;
   std::string fault;
   if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    fault = "is no regular file";
+    fault = "is not a regular file";
   } else {
     content.others_may_read = (facts.st_mode & S_IROTH) != 0;
     content.text.resize(kMaxConfigurationSize + 1);

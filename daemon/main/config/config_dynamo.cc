@@ -27,7 +27,7 @@ Status check_authorities(const std::string& path) {
   std::error_code fault;
   const std::filesystem::file_status facts = std::filesystem::status(path, fault);
   if (std::filesystem::exists(facts) && !std::filesystem::is_regular_file(facts))
-    return {ErrorCode::CONFIG, path + " is no regular file"};
+    return {ErrorCode::CONFIG, path + " is not a regular file"};
   std::ifstream file(path);
   if (!file) return {ErrorCode::CONFIG, path + " cannot be opened: " + std::strerror(errno)};
   for (std::string line; std::getline(file, line);) {

@@ -147,7 +147,7 @@ TEST_CASE("WhatADynamoStoreCannotUseIsReportedByLineAndKey") {
       {table(file + "instances_key = \"seqd_x\"\n"), "f:6: store.aws.instances_key: "},
       {table(file + "instances_table = \"a b c\"\n"), "f:6: store.aws.instances_table: "},
       {table(file + "tls_ca_file = \"/dev/zero\"\n"),
-       "f:6: store.aws.tls_ca_file: /dev/zero is no regular file"},
+       "f:6: store.aws.tls_ca_file: /dev/zero is not a regular file"},
       {table(file + "tls_ca_file = \"/nonexistent/x\"\n"),
        "f:6: store.aws.tls_ca_file: /nonexistent/x cannot be opened: No such file"},
       {table(file + "tls_ca_file = \"" + scratch.path() + "/credentials\"\n"),

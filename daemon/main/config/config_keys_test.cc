@@ -64,8 +64,8 @@ TEST_CASE("KeysThatDoNotFitAreRefused", "[config_keys]") {
       {kFirst + "," + kSecond, "two keys without a number"},
       {"1:" + kFirst + "," + kSecond, "with and without a number"},
       {"1:" + kFirst + ",1:" + kSecond, "the key number 1 twice"},
-      {"0:" + kFirst, "is no key"},
-      {"1:" + kFirst + ",", "is no key"},
+      {"0:" + kFirst, "holds no key"},
+      {"1:" + kFirst + ",", "holds no key"},
       {kFirst, "a key without a number"},
   };
   for (const auto& [content, why] : cases) {

@@ -239,7 +239,7 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"UriFileMissing", "[store.a]\ntype = \"mongodb\"\nuri_file = \"/nonexistent/uri\"\n",
        "f:3: store.a.uri_file: /nonexistent/uri cannot be opened: No such file or directory"},
       {"UriFileIsDevice", "[store.a]\ntype = \"mongodb\"\nuri_file = \"/dev/zero\"\n",
-       "f:3: store.a.uri_file: /dev/zero is no regular file"},
+       "f:3: store.a.uri_file: /dev/zero is not a regular file"},
       {"CredentialNotPassed", "[store.a]\ntype = \"mongodb\"\n",
        "f:1: store.a.uri_file: the credential \"mongodb-uri\" is not there: "
        "$CREDENTIALS_DIRECTORY is not set; start seqd by its unit with LoadCredential=, or name a "

@@ -79,11 +79,11 @@ TEST_CASE("AMissingDefaultFileIsNoErrorAndAMissingNamedOneIs") {
 
 TEST_CASE("WhatIsNoRegularFileIsRefusedWithoutWaiting") {
   const Scratch scratch;
-  CHECK(load(scratch.path()).status().text() == scratch.path() + ": is no regular file");
-  CHECK(load("/dev/zero").status().text() == "/dev/zero: is no regular file");
+  CHECK(load(scratch.path()).status().text() == scratch.path() + ": is not a regular file");
+  CHECK(load("/dev/zero").status().text() == "/dev/zero: is not a regular file");
   const std::string pipe = scratch.path() + "/pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK(load(pipe).status().text() == pipe + ": is no regular file");
+  CHECK(load(pipe).status().text() == pipe + ": is not a regular file");
   CHECK(load(scratch.file("long", std::string(2 << 20, '#'))).status().text().find("1 MiB") !=
         std::string::npos);
   CHECK(load(std::string("/tmp/a\nb")).status().text() ==

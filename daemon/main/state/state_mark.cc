@@ -44,8 +44,8 @@ Status StateMark::check(const std::string& state_dir) const {
       has(decommission_mark_name))
     return {};
   return {ErrorCode::CONFIG,
-          "`state_dir` " + state_dir + " has no log, but this host had one: " + path_ +
-              " says so. Is its disk mounted? In an empty directory the counters of an SQLite "
+          "`state_dir` " + state_dir + " has no log, but this host had one, according to " + path_ +
+              ". Is its disk mounted? In an empty directory the counters of an SQLite "
               "store begin at their first ID again. Mount the disk, or move the files of the "
               "former directory there, and leave no copy behind; only if this host shall start "
               "from nothing, as after its state was moved to another host, remove " +

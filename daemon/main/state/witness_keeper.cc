@@ -17,14 +17,14 @@ void WitnessKeeper::check_index() {
     if (was_lost) return;
     events_.raise({EventKind::state_warning,
                    "the index of the pages of blocks was removed from " + directory_.path() +
-                       " and cannot be made there again (" + made_again.status().to_string() +
+                       " and cannot be recreated there (" + made_again.status().to_string() +
                        "): a kill -9 would cost the IDs in blocks. Restart seqd, which loses "
                        "nothing",
                    {}});
   } else if (*made_again) {
     events_.raise({EventKind::state_warning,
                    "the index of the pages of blocks was removed from " + directory_.path() +
-                       " while seqd was running, and was made again. Find out what cleans up "
+                       " while seqd was running, and was recreated. Find out what cleans up "
                        "there, or set witness_dir",
                    {}});
   }
@@ -37,14 +37,14 @@ void WitnessKeeper::check_witness() {
     if (was_lost) return;
     events_.raise({EventKind::state_warning,
                    "the witness was removed from " + directory_.path() +
-                       " and cannot be made there again (" + kept.status().to_string() +
+                       " and cannot be recreated there (" + kept.status().to_string() +
                        "): a kill -9 would cost the available IDs. Restart seqd, which loses "
                        "nothing",
                    {}});
   } else if (*kept == Witness::Kept::made_again) {
     events_.raise({EventKind::state_warning,
                    "the witness was removed from " + directory_.path() +
-                       " while seqd was running, and was made again. Find out what cleans up "
+                       " while seqd was running, and was recreated. Find out what cleans up "
                        "there, or set witness_dir",
                    {}});
   }

@@ -130,7 +130,7 @@ Result<std::string> Module::find() const {
       continue;
     }
     if (file.number < 0) return failure(path + " cannot be opened: " + std::strerror(errno));
-    if (!is_regular(file.number)) return failure(path + " is no regular file");
+    if (!is_regular(file.number)) return failure(path + " is not a regular file");
     if (is_cut(file.number)) return failure(path + " is cut short");
     if (may_be_replaced(file.number, directory)) {
       return failure(path +
@@ -151,7 +151,7 @@ Result<void*> Module::load() const {
   void* const handle = dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return failure(*path + " cannot be loaded: " + loader_error());
   const auto* const build = static_cast<const char*>(dlsym(handle, "seqd_module_build"));
-  if (build == nullptr) return failure(*path + " is no module of seqd");
+  if (build == nullptr) return failure(*path + " is not a module of seqd");
   if (build != module_build()) {
     return failure(*path + " is of another build (" + escape_line(build) + "), this seqd is " +
                    std::string(module_build()));

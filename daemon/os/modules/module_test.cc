@@ -68,7 +68,7 @@ TEST_CASE("AModuleIsLookedForInOrderAndWhatIsWrongIsSaid") {
   REQUIRE(status.text().ends_with(kAgain));
   std::filesystem::create_directory(first + "/mongodb.so");
   REQUIRE(module.description() ==
-          fmt::format("module mongodb: {}/mongodb.so is no regular file; {}", first, kAgain));
+          fmt::format("module mongodb: {}/mongodb.so is not a regular file; {}", first, kAgain));
 }
 
 TEST_CASE("AModuleThatOthersMayWriteToIsRefused") {

@@ -178,7 +178,7 @@ void DynamoStore::claim(const ClaimRequest& request,
     return answer(
         std::move(done),
         Result<ClaimOutcome>(ErrorCode::STATE_CORRUPT,
-                             fmt::format("epoch {} of instance {} cannot be: it counts starts",
+                             fmt::format("epoch {} of instance {} is invalid: it counts starts",
                                          request.epoch, to_hex(request.instance))));
   run_plan<Result<ClaimOutcome>>(
       client_, std::make_shared<DynamoClaim>(instances_, request, client_->wall_ms()),

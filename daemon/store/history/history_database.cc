@@ -264,8 +264,8 @@ void HistoryDatabase::set_aside() {
   std::filesystem::rename(path_, path_ + kSetAside, failed);
   warnings_.push_back(
       failed
-          ? fmt::format("{} cannot be used ({}) and not be renamed ({}); nothing is written "
-                        "down until it is moved away",
+          ? fmt::format("{} cannot be used ({}) and cannot be renamed ({}); nothing is "
+                        "recorded until it is moved away",
                         path_, why, failed.message())
           : fmt::format("{0} cannot be used ({1}); it was renamed to {0}{2} and a new history is "
                         "begun",

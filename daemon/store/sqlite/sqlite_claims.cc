@@ -75,7 +75,7 @@ Result<ClaimOutcome> SqliteStore::claim_in_transaction(const ClaimRequest& reque
   constexpr auto kHighestEpoch = static_cast<std::uint64_t>(kHighestId);
   if (request.epoch >= kHighestEpoch) {
     return Status(ErrorCode::STATE_CORRUPT,
-                  fmt::format("epoch {} of instance {} cannot be: it counts starts", request.epoch,
+                  fmt::format("epoch {} of instance {} is invalid: it counts starts", request.epoch,
                               to_hex(request.instance)));
   }
   const auto epoch = static_cast<std::int64_t>(request.epoch);

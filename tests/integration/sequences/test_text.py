@@ -186,7 +186,7 @@ def test_ScrambledTextsNeedTheirKey(make_daemon, scratch):
         assert not any(number == place for place, number in enumerate(numbers, 1))
         key_file(scratch, "no key")
         error = client.error("reload")
-        assert error.code == "CONFIG" and "scramble_key_file: what stands there is no key" in error.text
+        assert error.code == "CONFIG" and "scramble_key_file: the file holds no key" in error.text
         key_file(scratch)
         assert client.call("reload")["applied"] == ['sequence."t-*".scramble_key_file']
         assert [client.call("parse", "t-1", text)["number"] for text in texts[:10]] == list(range(1, 11))

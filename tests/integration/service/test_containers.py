@@ -169,7 +169,7 @@ def test_AWitnessThatIsRemovedWhileTheDaemonRunsIsMadeAgain(make_daemon):
     for removed in range(1, 4):
         (witness,) = daemon.witness.glob("*.witness")
         witness.unlink()
-        expect_soon("the witness", lambda number=removed: daemon.stderr(1 << 20).count("was made again") >= number)
+        expect_soon("the witness", lambda number=removed: daemon.stderr(1 << 20).count("was recreated") >= number)
         first = 20 * removed - 9
         assert ids(daemon, 10) == list(range(first, first + 10))
         daemon.kill()
@@ -183,12 +183,12 @@ def test_AWitnessDirectoryThatIsRemovedIsReportedOnceAndARestartLosesNothing(mak
     daemon = make_daemon(defaults=DEFAULTS).start()
     assert ids(daemon, 10) == list(range(1, 11))
     shutil.rmtree(daemon.witness)
-    expect_soon("the report", lambda: "cannot be made there again" in daemon.stderr())
+    expect_soon("the report", lambda: "cannot be recreated there" in daemon.stderr())
     assert ids(daemon, 10) == list(range(11, 21))
     daemon.witness.mkdir(0o700)
     daemon.restart()
     assert ids(daemon, 10) == list(range(21, 31))
-    assert daemon.stderr(1 << 20).count("cannot be made there again") == 1
+    assert daemon.stderr(1 << 20).count("cannot be recreated there") == 1
 
 
 # Reserves shared memory keys as another user.

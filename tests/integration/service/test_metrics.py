@@ -239,7 +239,7 @@ def test_HostileClientsKeepNobodyFromItsIds(served):
     assert metrics.get(served.place).status == 200
 
 
-@pytest.mark.parametrize("address, why", [("0.0.0.0:9464", "other hosts may reach"), ("example.com:9464", "is no address"),
+@pytest.mark.parametrize("address, why", [("0.0.0.0:9464", "other hosts may reach"), ("example.com:9464", "is not an address"),
                                           ("127.0.0.1", "has no port")])
 def test_AnAddressThatIsNotOfLoopbackIsRefused(make_daemon, address, why):
     daemon = make_daemon(daemon={"metrics_address": address})

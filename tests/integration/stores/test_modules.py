@@ -59,14 +59,14 @@ class Installed:
         return {
             "missing": (self.remove, f"{self.module}; apt install seqd-{module}"),
             "closed": (lambda: (self.remove(), self.module.symlink_to(self.module)), f"cannot be opened: Too many levels.*{again}"),
-            "directory": (lambda: (self.remove(), self.module.mkdir()), f"is no regular file; {again}"),
-            "pipe": (lambda: (self.remove(), os.mkfifo(self.module)), f"is no regular file; {again}"),
+            "directory": (lambda: (self.remove(), self.module.mkdir()), f"is not a regular file; {again}"),
+            "pipe": (lambda: (self.remove(), os.mkfifo(self.module)), f"is not a regular file; {again}"),
             "for all": (lambda: self.module.chmod(0o666), f"may be of another user: .*{again}"),
             "of another machine": (lambda: self.put(self.good[:18] + b"\xb7\0" + self.good[20:]), f"cannot be loaded: .*; {again}"),
             "empty": (lambda: self.put(b""), f"cannot be loaded: .*; {again}"),
             "text": (lambda: self.put(b"#!/bin/sh\n" * 9_000), f"cannot be loaded: .*; {again}"),
             "cut": (lambda: self.put(self.good[:200_000]), f"is cut short; {again}"),
-            "foreign": (lambda: self.put((MODULES.parent / "libseqd.so").read_bytes()), f"is no module of seqd; {again}"),
+            "foreign": (lambda: self.put((MODULES.parent / "libseqd.so").read_bytes()), f"is not a module of seqd; {again}"),
             "other build": (lambda: self.put(other_build(self.good)), rf"is of another build \(9.*, this seqd is \d.*; {again}"),
             "another module": (lambda: self.put(other.read_bytes()), f"is another module: .*undefined symbol: seqd_{module}_module.*; {again}"),
         }
@@ -187,4 +187,4 @@ def test_TheVersionNamesTheModulesAndLoadsNone(scratch):
     beside = installed.program.parent / "modules"
     (beside / "mongodb.so").mkdir(parents=True)
     done = subprocess.run([installed.program, "--version"], capture_output=True, text=True, timeout=30, check=True)
-    assert done.stdout.splitlines()[1].startswith(f"module mongodb: {beside}/mongodb.so is no regular file; ")
+    assert done.stdout.splitlines()[1].startswith(f"module mongodb: {beside}/mongodb.so is not a regular file; ")

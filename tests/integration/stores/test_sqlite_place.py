@@ -83,4 +83,4 @@ def test_FileSystemOfAnyOtherProgramIsWarnedOf(make_daemon, mounted, kind):
     with pytest.raises(Died) as ended:  # nothing can be created in this one
         daemon.start()
     assert ended.value.code == 69 and "unable to open database file" in str(ended.value)
-    assert f'store_warning: store "shared": the file {place}/ids.db is on a file system of a program (FUSE)' in daemon.stderr(-1)
+    assert f'store_warning: store "shared": the file {place}/ids.db is on a FUSE file system' in daemon.stderr(-1)

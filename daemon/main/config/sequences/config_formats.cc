@@ -83,7 +83,7 @@ class Format {
     const bool numbered = !keys.contains(0);
     if (form.tells_key && !numbered)
       report(kFile,
-             "what stands there is a key without a number; allowed: 1:KEY, since the "
+             "the file holds a key without a number; allowed: 1:KEY, since the "
              "format has {key}");
     if (!form.tells_key && numbered)
       report("format",
@@ -108,7 +108,7 @@ class Format {
     if (!secret->warning.empty()) warnings.push_back(table_ + "." + kFile + ": " + secret->warning);
     Result<IdKeys> keys = read_keys(secret->value);
     if (keys.ok()) return std::move(*keys);
-    report(kFile, "what stands there " + keys.status().text());
+    report(kFile, "the file " + keys.status().text());
     return std::nullopt;
   }
 

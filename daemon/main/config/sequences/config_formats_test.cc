@@ -115,10 +115,9 @@ TEST_CASE("KeyThatIsNoneIsAProblemThatDoesNotTellIt", "[config_formats]") {
   const KeyFile key("hunter2\n");
   const auto configuration = parse(scrambling("scramble_key_file = \"" + key.path() + "\"\n"));
   REQUIRE_FALSE(configuration.ok());
-  CHECK(
-      configuration.status().text() ==
-      "f:3: sequence.\"a\".scramble_key_file: what stands there is no key; allowed: one line of 32 "
-      "or 64 hexadecimal digits, as from `openssl rand -hex 32`");
+  CHECK(configuration.status().text() ==
+        "f:3: sequence.\"a\".scramble_key_file: the file holds no key; allowed: one line "
+        "of 32 or 64 hexadecimal digits, as from `openssl rand -hex 32`");
 }
 
 TEST_CASE("KeyComesFromACredentialUnlessAFileIsNamed", "[config_formats]") {

@@ -53,8 +53,9 @@ class Periods {
     if (!rule.ok()) return report("period", rule.status().text());
     periods_.rule = *rule;
     if (settings_.binding.key_type == KeyType::integer && !periods_.rule->is_number())
-      report("key_type", "found integer, but the period \"" + periods_.period +
-                             "\" is no number; allowed: a date format of digits only, as %y%m%d");
+      report("key_type",
+             "found integer, but the period \"" + periods_.period +
+                 "\" is not a number; allowed: a date format of digits only, as %y%m%d");
     check_retain();
     choose_format();
   }

@@ -83,7 +83,7 @@ TEST_CASE("PeriodsThatMakeNoSenseAreRefusedWithTheirPlace", "[config][period]") 
       {"key = \"a{period}\"\nperiod = \"%y%m%d\"\nkey_type = \"integer\"\n",
        "f:7: sequence.\"ids\".key_type: found integer with the key"},
       {"key = \"{period}\"\nperiod = \"day\"\nkey_type = \"integer\"\n",
-       "f:7: sequence.\"ids\".key_type: found integer, but the period \"day\" is no number"},
+       "f:7: sequence.\"ids\".key_type: found integer, but the period \"day\" is not a number"},
       {"period = \"day\"\ntime_zone = \"Atlantis\"\n", "f:6: sequence.\"ids\".time_zone: "},
   };
   for (const auto& [text, begins] : cases) {

@@ -23,7 +23,7 @@ Result<Json> parse(std::string_view text) {
   if (text.size() > kMostAwsDocument)
     return unusable("the answer is longer than " + std::to_string(kMostAwsDocument) + " bytes");
   Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return unusable("the answer is no JSON object");
+  if (!json.is_object()) return unusable("the answer is not a JSON object");
   return json;
 }
 
@@ -59,7 +59,8 @@ Result<AwsGrant> grant_of(const Json& json, const char* token) {
     return unusable(status.text());
   if (const Json* const expiration = member(json, "Expiration")) {
     grant.expires_ms = time_of(*expiration);
-    if (!grant.expires_ms) return unusable("the Expiration of the answer is no time of ISO 8601");
+    if (!grant.expires_ms)
+      return unusable("the Expiration of the answer is not a time of ISO 8601");
   }
   return grant;
 }

@@ -121,7 +121,7 @@ void AwsInstance::find_role(const std::string& endpoint, const std::string& toke
             one_word(reply.body.substr(0, std::min(reply.body.find('\n'), reply.body.size())));
         const bool good = !role.empty() && role.size() <= kMostRole &&
                           role.find_first_of("/?#%\\") == std::string::npos;
-        if (!good) return done(aws_failed(endpoint + ": the answer is no name of a role"));
+        if (!good) return done(aws_failed(endpoint + ": the answer is not the name of a role"));
         get(url + role, token, done);
       });
   parts_.http.send(aws_get(url, {"X-aws-ec2-metadata-token: " + token}), answered);

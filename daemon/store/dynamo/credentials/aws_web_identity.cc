@@ -39,7 +39,7 @@ std::string AwsRoleOfWebIdentity::endpoint() const {
 
 void AwsRoleOfWebIdentity::ask(const AwsWebIdentity& identity, const AwsSource::Done& done) {
   if (!is_role_arn(identity.role_arn))
-    return done(aws_failed(identity.origin + ": the role is missing or no ARN; allowed: "
+    return done(aws_failed(identity.origin + ": the role is missing or not an ARN; allowed: "
                                              "arn:aws:iam::ACCOUNT:role/NAME"));
   if (!identity.session_name.empty() && !is_session_name(identity.session_name))
     return done(aws_failed(identity.origin +

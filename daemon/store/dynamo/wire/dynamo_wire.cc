@@ -222,7 +222,7 @@ std::string DynamoUpdate::body() const {
 
 Result<DynamoBody> read_dynamo_body(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return Status(ErrorCode::STORE_REFUSED, "the answer is no JSON object");
+  if (!json.is_object()) return Status(ErrorCode::STORE_REFUSED, "the answer is not a JSON object");
   DynamoBody body;
   // "com.amazonaws.dynamodb.v20120810#ThrottlingException"; a colon may follow, with more.
   body.error_type = text_of(json, "__type");

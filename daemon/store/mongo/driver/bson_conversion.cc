@@ -73,10 +73,7 @@ class Conversion {
       if (key->find('\0') != std::string_view::npos) return refused("has a zero byte in its name");
       if (!protocol::is_utf8(*key)) return refused("has a name that is not UTF-8");
       if (!seen.insert(*key).second) return refused("comes twice");
-      if (top && *key == "_id")
-        return refused(
-            "is not the caller's to choose: it is the ID that the daemon gives; leave "
-            "it out");
+      if (top && *key == "_id") return refused("is assigned by the daemon; leave it out");
       if (Status status = append(out, *key, reader); !status.ok()) return status;
       path_.resize(outside);
     }
@@ -135,7 +132,7 @@ class Conversion {
       case ValueKind::invalid:
         break;
     }
-    return refused("is no value of MessagePack");
+    return refused("is not a value of MessagePack");
   }
 
   Status append_integer(bson_t* out, std::string_view key, ValueReader& reader) {
@@ -179,9 +176,9 @@ class Conversion {
     }
     const std::optional<Instant> instant = read_instant(*extension);
     if (!instant || instant->nanoseconds > kMostNanoseconds)
-      return refused("is no timestamp of MessagePack");
+      return refused("is not a timestamp of MessagePack");
     if (instant->nanoseconds % kNanosecondsOfMillisecond != 0)
-      return refused("is a timestamp with more than milliseconds, which a BSON date cannot hold");
+      return refused("is a timestamp finer than milliseconds, which a BSON date cannot hold");
     std::int64_t milliseconds = 0;
     const std::int64_t part = instant->nanoseconds / kNanosecondsOfMillisecond;
     if (__builtin_mul_overflow(instant->seconds, std::int64_t{1000}, &milliseconds) ||

@@ -84,7 +84,7 @@ TEST_CASE("WhatBsonCannotHoldIsRefusedWithTheFieldAndTheReason", "[store]") {
   CHECK(mentions(refusal(with_value("cf 80 00 00 00 00 00 00 00")), "\"a\" is an integer above"));
   CHECK(mentions(refusal(with_value("d4 05 00")), "extension type 5"));
   CHECK(mentions(refusal(with_value("d5 ff 00 00")), "no timestamp"));
-  CHECK(mentions(refusal(with_value("d7 ff 00 00 00 04 00 00 00 00")), "more than milliseconds"));
+  CHECK(mentions(refusal(with_value("d7 ff 00 00 00 04 00 00 00 00")), "finer than milliseconds"));
   CHECK(mentions(refusal(with_value("c7 0c ff 3b 9a ca 00 00 00 00 00 00 00 00 00")),
                  "no timestamp"));
   CHECK(mentions(refusal(with_value("c7 0c ff 00 00 00 00 7f ff ff ff ff ff ff ff")), "beyond"));

@@ -244,7 +244,7 @@ Status MongoNumberedWrites::probe(MongoClients& clients, const std::string& coll
     return Status(ErrorCode::UNAVAILABLE, fmt::format("{}: {}", clients.where(collection), what));
   };
   // Two stores of one daemon may test at the same time.
-  if (!first.document) return passing("another one removed the document of the trial");
+  if (!first.document) return passing("another store removed the document of the trial");
   const MongoWriteAnswer again = writes.find_and_modify(write);
   if (again.kind != MongoWriteAnswer::Kind::done)
     return is_forgotten(again.server_code)

@@ -70,7 +70,7 @@ Result<Token> MongoInstances::identify(const Token& candidate) {
 Result<ClaimOutcome> MongoInstances::claim(const ClaimRequest& request) {
   if (request.epoch >= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
     return Status(ErrorCode::STATE_CORRUPT,
-                  fmt::format("epoch {} of instance {} cannot be: it counts starts", request.epoch,
+                  fmt::format("epoch {} of instance {} is invalid: it counts starts", request.epoch,
                               to_hex(request.instance)));
   }
   if (request.epoch == 0) return create(request);
