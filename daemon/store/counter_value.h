@@ -65,7 +65,7 @@ Status check_advance_request(const AdvanceRequest& request);
 // A request no store can serve: our own configuration's mistake, never a store's.
 Status check_lease_request(const LeaseRequest& request);
 
-// A range that cannot have been leased: our own mistake.
+// A range that cannot have been leased: a defect of the daemon.
 Status check_return_request(const ReturnRequest& request);
 
 LeaseOutcome granted(LeasedSpan span);

@@ -46,7 +46,7 @@ class DynamoStore final : public LeaseStore {
               std::function<void(Result<InstanceRecords>)> done) override;
 
  private:
-  // Answers without asking the service, and yet not before the call has returned.
+  // Answers without a request to the service, but not before the call has returned.
   template <typename Answer>
   void answer(std::function<void(Answer)> done, Answer what);
   void resolve_plain(const LeaseRequest& request, std::function<void(Resolution)> done);

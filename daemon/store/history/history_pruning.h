@@ -13,7 +13,7 @@ namespace seqd {
 
 struct Pruned {
   bool dropped = false;  // something is gone
-  bool more = false;     // something else may be too old: to be asked again
+  bool more = false;     // more may be too old: to be called again
 };
 // Removes the sequence of that row if the daemon has it no more and nothing of it is left.
 Status drop_ended_sequence(HistoryDatabase& database, std::int64_t row);

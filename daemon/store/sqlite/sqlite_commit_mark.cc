@@ -14,7 +14,7 @@ constexpr int kCheckBits = 24;
 constexpr std::uint64_t kHighest = (std::uint64_t{1} << (64 - kCheckBits)) - 1;
 constexpr std::chrono::milliseconds kPause{1};
 
-// Never 0 as a whole: new memory is zero, and says nothing.
+// Never 0 as a whole: new memory is zero, and means no mark.
 std::uint64_t word_of(std::uint64_t commits) {
   std::uint64_t mixed = (commits ^ 0x7365'7164'6d61'726bU) * 0x9e37'79b9'7f4a'7c15U;
   mixed ^= mixed >> 29;

@@ -19,7 +19,7 @@ thread_local int open_error = 0;
 int open_and_keep_error(const char* path, int flags, int mode) {
   const int file = open(path, flags, mode & 0600);
   const int error = file < 0 ? errno : 0;
-  // That a file is not there says nothing of why it was not created just before.
+  // ENOENT does not replace the reason why the file could not be created just before.
   if (error != ENOENT || (flags & O_CREAT) != 0) open_error = error;
   return file;
 }

@@ -41,7 +41,7 @@ std::vector<ReturnOutcome> SqliteStore::return_together(std::span<const ReturnRe
   bool maybe_applied = false;
   const Status status = written ? commit(&maybe_applied) : Status();
   if (!written || !status.ok()) abandon();
-  // What was found may have been written by this transaction, so all of them are asked for again.
+  // The records may have been written by this transaction, so all of the returns are repeated.
   if (!status.ok()) outcomes.assign(requests.size(), not_known(status));
   return outcomes;
 }

@@ -1,5 +1,5 @@
-// AwsChain: the sources of credentials in the order of Amazon's own libraries. The first that is
-// configured says what there is; later sources are not queried. Loop thread.
+// AwsChain: the sources of credentials in the order of Amazon's own libraries. The first one that
+// is configured decides; later sources are not queried. Loop thread.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class AwsChain final : public AwsSource {
       : sources_(std::move(sources)) {}
 
   std::string name() const override { return "chain"; }
-  // Where none is found, `why` has every source that was asked and what it says.
+  // If none is found, `why` has every source that was queried and its answer.
   void ask(Done done) override;
 
  private:

@@ -19,7 +19,7 @@ inline constexpr std::size_t kMostAwsDocument = 65'536;  // bytes
 Result<AwsGrant> read_metadata_document(std::string_view text);
 Result<AwsGrant> read_sts_document(std::string_view text);
 
-// What a document says is wrong, as "AccessDenied: Not authorized"; empty where it says nothing.
+// The error in a document, as "AccessDenied: Not authorized"; empty if there is none.
 std::string aws_error_of(std::string_view text);
 
 // "2026-11-26T15:04:05Z", with a fraction or another offset too; milliseconds since 1970 in UTC.

@@ -1,4 +1,4 @@
-// What the sources that ask a server have alike. Functions; any thread.
+// What the sources that query a server have in common. Functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ inline constexpr std::int64_t kAwsPatienceMs = 5'000;  // for an answer of this 
 
 HttpRequest aws_get(std::string url, std::vector<std::string> headers);
 
-// Empty: it is an answer with status 200. Else what is wrong with it; of its body only the error
-// that it names is said.
+// Empty: it is an answer with status 200. Else what is wrong with it; of its body, only the error
+// that it names is included.
 std::string fault_of_aws_reply(const HttpReply& reply);
 
 }  // namespace seqd

@@ -27,7 +27,7 @@ class AwsContainer final : public AwsSource {
 };
 
 // EC2: the instance metadata service, version 2 only, at 169.254.169.254 or where
-// AWS_EC2_METADATA_SERVICE_ENDPOINT says; not asked with AWS_EC2_METADATA_DISABLED.
+// AWS_EC2_METADATA_SERVICE_ENDPOINT says; not queried with AWS_EC2_METADATA_DISABLED.
 class AwsInstance final : public AwsSource {
  public:
   // Without such a service there is no answer, so the first answer has to come soon.

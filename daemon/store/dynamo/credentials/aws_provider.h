@@ -13,8 +13,8 @@ namespace seqd {
 
 // What a service found wrong with the credentials of a request.
 enum class AwsRefusal : std::uint8_t {
-  keys,    // it does not accept them, or not any more: no request that is signed with them will do
-  rights,  // it knows them, and they may not do what was asked: others they may
+  keys,    // it does not accept them: every request that is signed with them fails
+  rights,  // it accepts them, but they lack the right for this request
 };
 
 class AwsProvider {

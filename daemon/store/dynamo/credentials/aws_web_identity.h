@@ -16,7 +16,7 @@ struct AwsWebIdentity {
   std::string origin;        // for people
 };
 
-// Asks STS. Each ask() reads the token's file again: the token is replaced from time to time.
+// Queries STS. Each ask() reads the token's file again: the token is replaced from time to time.
 class AwsRoleOfWebIdentity {
  public:
   AwsRoleOfWebIdentity(const AwsParts& parts, std::string region)

@@ -1,7 +1,7 @@
-// What is asked of a counter besides leases, as plans: DynamoReading says what it holds, and
-// DynamoAdvance raises it, and its floor. An advance is an update on condition that the number is
-// still lower, so old code and leases at the same time are not disturbed, and a request that
-// arrives twice or late changes nothing. Loop thread.
+// Operations on a counter besides leases, as plans: DynamoReading reads it, and DynamoAdvance
+// raises it, and its floor. An advance is an update on condition that the number is still lower, so
+// old code and leases at the same time are not disturbed, and a request that arrives twice or late
+// changes nothing. Loop thread.
 #pragma once
 
 #include <string>
@@ -40,7 +40,7 @@ class DynamoAdvance final : public DynamoPlan<Result<std::int64_t>> {
   const AdvanceRequest request_;
   const std::string where_;
   std::int64_t wanted_ = 0;    // what the next ID is to be at least
-  bool floor_is_set_ = false;  // there, or not asked for
+  bool floor_is_set_ = false;  // it is set, or was not requested
   int attempts_ = 0;
 };
 

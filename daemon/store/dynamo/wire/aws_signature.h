@@ -11,7 +11,7 @@ namespace seqd {
 
 // A secret: not to be printed, logged or sent anywhere.
 struct AwsCredentials {
-  std::string access_key_id;  // may be said; the others may not
+  std::string access_key_id;  // not a secret; the others are
   std::string secret_access_key;
   std::string session_token;  // of temporary ones, else empty
 

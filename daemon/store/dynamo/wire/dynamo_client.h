@@ -59,8 +59,8 @@ class DynamoClient {
 
   // STORE_REFUSED: the item is one of a global table. That stays known of its table.
   void read(const DynamoKey& key, Done done);
-  // Of the whole table. Needs a right of its own; that it is missing says nothing of the
-  // credentials.
+  // Of the whole table. Needs a right of its own; if it is missing, the credentials may still be
+  // good.
   void describe(const std::string& table, Done done);
   void update(const DynamoUpdate& update, Done done);
 

@@ -1,6 +1,6 @@
 // What goes to DynamoDB and comes from it, in its JSON: items, conditional updates, answers. Values
-// and builders without any I/O; any thread. An answer is hostile input: what cannot be read is said
-// and never guessed.
+// and builders without any I/O; any thread. An answer is hostile input: what cannot be read is an
+// error and never guessed.
 #pragma once
 
 #include <cstdint>
@@ -91,7 +91,7 @@ class DynamoUpdate {
 // The body of an answer: of a good one the item or what was changed; of a bad one what is wrong.
 struct DynamoBody {
   std::optional<DynamoItem> item;
-  // Of a table: the regions that have it, too, and may write to it without asking this one.
+  // Of a table: the other regions that have it and may write to it independently.
   std::string other_regions;
   std::string error_type;  // "ThrottlingException"; empty: none
   std::string message;

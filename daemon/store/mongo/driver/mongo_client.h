@@ -1,9 +1,10 @@
 // MongoClients: the connections of one MongoDB store, and what the store does with them outside of
 // transactions. Thread-safe: each call takes a connection of its own from the pool.
 //
-// Invariant: `refused` is said only where it is proven that nothing was applied: no attempt of the
-// driver (it repeats a write once on replica sets) left this host, or the server answered every one
-// with an error that it raises before it writes. Everything else that is not `done` is `unknown`.
+// Invariant: the outcome is `refused` only if it is proven that nothing was applied: no attempt of
+// the driver (it repeats a write once on replica sets) left this host, or the server answered every
+// one with an error that it raises before it writes. Everything else that is not `done` is
+// `unknown`.
 #pragma once
 
 #include <mongoc/mongoc.h>
@@ -96,7 +97,7 @@ class MongoClients {
   // cannot be determined at present.
   Result<bool> has_unique_index(const std::string& collection, const std::string& field);
 
-  // As the driver knows it; asks the server only where it does not. `collection` is for the text of
+  // As the driver knows it; queries the server only if it does not. `collection` is for the text of
   // an error.
   Result<MongoServerFacts> server(const std::string& collection);
 
@@ -106,13 +107,13 @@ class MongoClients {
   const MongoTarget& target() const { return target_; }
   mongoc_client_pool_t* pool() { return pool_->get(); }
   // Whether a mongos, or what balances several of them, may be what answers. As the driver knows
-  // it; asks nothing. Called before a write and after it, as an error makes the driver forget.
+  // it; sends nothing. Called before a write and after it, as an error makes the driver forget.
   bool through_mongos(const MongoConnection& connection);
   // `reply`: the server's, where there is one: its labels show which errors are transient.
   Status status_of(const bson_error_t& error, const std::string& collection,
                    const bson_t* reply = nullptr) const;
   Status no_connection() const;
-  // What a findAndModify came to. `nothing_applied`: that is proven of every attempt.
+  // The outcome of a findAndModify. `nothing_applied`: that is proven of every attempt.
   MongoWriteAnswer answer_of(bool ok, const bson_t* reply, const bson_error_t& error,
                              const std::string& collection, bool nothing_applied,
                              bool only_attempt) const;

@@ -18,7 +18,8 @@ namespace seqd {
 
 class MongoPool {
  public:
-  // `target` outlives it. CONFIG when the URI cannot be used; asks neither name service nor server.
+  // `target` outlives it. CONFIG when the URI cannot be used; queries neither name service nor
+  // server.
   static Result<std::unique_ptr<MongoPool>> open(const MongoTarget& target);
   ~MongoPool();
   MongoPool(const MongoPool&) = delete;

@@ -33,7 +33,7 @@ bool raised_before_writing(std::uint32_t code) {
     case 40:     // ConflictingUpdateOperators
     case 52:     // DollarPrefixedFieldName
     case 59:     // CommandNotFound
-    case 61:     // ShardKeyNotFound: there is no shard to ask
+    case 61:     // ShardKeyNotFound: there is no shard for the key
     case 66:     // ImmutableField
     case 72:     // InvalidOptions
     case 73:     // InvalidNamespace
@@ -62,7 +62,7 @@ bool refused_by_service(const bson_error_t& error) {
                                      has_words(error, "is not allowed to do action")));
 }
 
-// By the server's own label. Of a repeat it says nothing about the times before.
+// By the server's own label. On a repeat, it proves nothing about earlier attempts.
 bool is_labelled_unwritten(const bson_t* reply) {
   return mongoc_error_has_label(reply, "NoWritesPerformed") ||
          mongoc_error_has_label(reply, "RetryableError");

@@ -16,7 +16,7 @@ struct CommandTrace {
   int started = 0;                      // handed to a connection: may have been sent
   int succeeded = 0;                    // answered with ok: 1, applied as far as that server goes
   std::int64_t transaction_number = 0;  // by which the server knows a repeat; 0: there is none
-  std::optional<Document> inserted;     // what the server said to the last insert
+  std::optional<Document> inserted;     // the server's reply to the last insert
   int disproved = 0;           // answered with an error that proves that nothing was written
   int disproved_by_shard = 0;  // of these, the ones that prove it through a mongos, too
 

@@ -1,6 +1,5 @@
 // MongoTarget: a MongoDB connection string after seqd's rules: every time-out is set, and the write
-// concern is majority and journalled in any case; one that asks for less is refused. Values; any
-// thread.
+// concern is majority and journalled in any case; a weaker one is refused. Values; any thread.
 //
 // Invariant: no text made here or by `hide_secrets` carries a password, a passphrase or a token.
 #pragma once

@@ -13,8 +13,8 @@
 
 namespace seqd {
 
-// An owned document; a moved-from one may only be destroyed or assigned to. Appending cannot fail
-// but for a document above 2 GB: our own mistake.
+// An owned document; a moved-from one may only be destroyed or assigned to. Appending fails only
+// for a document above 2 GB, which is a defect of the daemon.
 class Document {
  public:
   Document() : bson_(bson_new()) {}

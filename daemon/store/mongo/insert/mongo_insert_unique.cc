@@ -39,7 +39,7 @@ bool MongoInsert::take_found() {
   const auto found = clients_.read(batch_.collection, pending_.front().unique);
   InsertOutcome& outcome = outcomes_[pending_.front().index];
   if (!found.ok()) {
-    // It was not inserted now, and may have been before: to be asked again.
+    // It was not inserted now, and may have been before: the caller has to repeat it.
     outcome = {
         Kind::unknown, 0,
         Status(ErrorCode::OUTCOME_UNKNOWN,

@@ -36,8 +36,8 @@ MongoWrite raising(const AdvanceRequest& request, std::int64_t next_id,
   return write;
 }
 
-// What the counter's next ID is to be at least: also what its floor is, and where it stands when
-// the floor is to be there. Who wants a new one higher does not want it below what is used already.
+// The next ID that the counter must have at least, and its new floor. A floor is never set below
+// the present next ID; a counter that does not exist begins above its seed.
 Result<std::int64_t> target(MongoClients& clients, const AdvanceRequest& request,
                             const CounterReading& reading) {
   const std::int64_t wanted = std::max(request.next_id, reading.floor);

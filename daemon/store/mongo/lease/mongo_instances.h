@@ -36,7 +36,7 @@ class MongoInstances {
   // Adds one, and keeps the newest `most`. Nothing where the instance is not known.
   Status add_session(const Token& instance, const Document& session_id, std::size_t most,
                      const MongoConnection& connection);
-  // To be said before a record is swept. Nothing where the instance is not known.
+  // To be called before a record is swept. Nothing where the instance is not known.
   Status note_swept(const std::string& instance);
 
  private:

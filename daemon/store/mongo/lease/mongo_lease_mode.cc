@@ -10,8 +10,8 @@
 namespace seqd {
 namespace {
 
-// What the server most likely is. A wrong guess costs one lease that is refused and asked for
-// again.
+// The mode that the server most likely supports. A wrong guess costs one lease that is refused and
+// repeated.
 LeaseTrace guess(const MongoTarget& target, LeaseModeOption configured) {
   switch (configured) {
     case LeaseModeOption::slot:

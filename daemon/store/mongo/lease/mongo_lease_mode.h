@@ -1,6 +1,6 @@
 // MongoLeaseMode: how the leases of one MongoDB store are traced: as configured, or by what the
-// server can do. Decided when the store is first spoken to, and again whenever the server turns out
-// to be another one (a server alone that was made a replica set). Thread-safe.
+// server can do. Decided at the first request to the store, and again whenever the server has
+// changed (a standalone server that was made a replica set). Thread-safe.
 //
 // A collection whose validator takes no further field in a counter is leased from in plain mode,
 // alone, and only once a plain lease of the same counter and of as many IDs was granted: the
