@@ -23,7 +23,7 @@ bool is_code_character(char c) {
 const ErrorInfo& error_info(ErrorCode code) {
   const auto index = static_cast<std::size_t>(code);
   if (index == 0 || index > kCatalogue.size())
-    std::abort();  // not an error of the catalogue: our own mistake
+    std::abort();  // not an error of the catalogue: a defect
   return kCatalogue[index - 1];
 }
 

@@ -2,7 +2,7 @@
 // leave. The names are those of `hello`'s reply. Pure data: any thread.
 //
 // Invariant: with any values within the bounds, every well-formed next and range request fits a
-// frame; the static_asserts at the end say so.
+// frame; checked by the static_asserts at the end.
 #pragma once
 
 #include <array>

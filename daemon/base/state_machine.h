@@ -1,5 +1,5 @@
 // StateMachine: a state that changes only by the moves of its table. move_to() is its only writer;
-// a move that the table does not have is our own mistake and ends the process.
+// a move that the table does not have is a defect and ends the process.
 //
 // The table stands in the source of the class that has the state, and the same moves as a diagram
 // at the head of its header. `make lint` compares the two (tests/lint/state_machines.py). A line of

@@ -11,7 +11,7 @@ struct CommandLine {
   enum class Action {
     serve,
     check,  // validate the configuration and leave
-    leave,  // everything is said already (--help, --version, a usage error): print `output`
+    leave,  // print `output` and exit (--help, --version, a usage error)
   };
   Action action = Action::serve;
   ConfigurationRequest request;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kLogWarning = 4;                     // as in syslog
 constexpr std::int64_t kGraceMs = 1'000;           // for what is reserved, when the log has failed
-constexpr std::int64_t kStartTimeUs = 30'000'000;  // asked of systemd for recovery
+constexpr std::int64_t kStartTimeUs = 30'000'000;  // requested from systemd for recovery
 // Of the time that a stop may take, this part is for leases in flight, the rest for what follows.
 constexpr std::int64_t kSettlePart = 2;
 constexpr std::int64_t kFlushGraceMs = 500;  // for the last replies
@@ -79,7 +79,7 @@ Status Daemon::start(const std::vector<int>& sockets, StoreModules modules) {
       stores_->abandoned(scope->second.store, former);
   }
   make_core(*state);
-  // Before the first turn: nothing was asked of a store, and nothing is issued.
+  // Before the first turn: no request was sent to a store, and nothing was issued.
   const Status room = check_state_room(
       table_->budgets(), static_cast<std::uint64_t>(configuration_.daemon.state_log_size));
   if (!room.ok()) return room;

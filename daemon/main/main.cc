@@ -82,7 +82,7 @@ int serve(const seqd::ConfigurationRequest& request) {
   const seqd::Status started = daemon->start(*sockets, std::move(*modules));
   if (!started.ok()) return fail(started);
   const int exit_code = daemon->run();
-  // A store that hangs must not keep us: everything that matters is on disk.
+  // A store that hangs must not delay the exit: everything that matters is on disk.
   if (!daemon->quiet()) {
     daemon->remove_files();
     _exit(exit_code);
@@ -92,7 +92,7 @@ int serve(const seqd::ConfigurationRequest& request) {
 
 }  // namespace
 
-// Nothing throws here but for want of memory, and that ends the process before (prepare_process).
+// Only a lack of memory throws here, and that ends the process before (prepare_process).
 // NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
   prepare_process();

@@ -1,4 +1,4 @@
-// The sequences that come to their end, for `status` and the metrics. Loop thread.
+// The sequences that are nearly used up, for `status` and the metrics. Loop thread.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 // HistoryAsker: the questions of the methods gaps, explain and audit to the history. Implemented in
 // daemon/main; loop thread.
 //
-// Every question is answered once, later, on the loop thread, with everything in it that was issued
-// before it was asked; when the daemon ends first, not at all. BUSY when too many wait already, of
-// that user or in all.
+// Every question is answered once, later, on the loop thread, and includes everything that was
+// issued before it; if the daemon ends first, it is not answered. BUSY when too many wait already,
+// of that user or in all.
 #pragma once
 
 #include <functional>

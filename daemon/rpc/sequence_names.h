@@ -10,10 +10,10 @@
 
 namespace seqd {
 
-// BAD_REQUEST, or TOO_LARGE above limits.name, for what is no name to ask IDs of.
+// BAD_REQUEST, or TOO_LARGE above limits.name, for a name of which no IDs can be requested.
 Status check_name(const MethodLimits& limits, std::string_view name);
 
-// The same for a name that may have a period behind it: what one may ask about.
+// The same for a name that may have a period behind it, as queries accept.
 Status check_name_with_period(const MethodLimits& limits, std::string_view name);
 
 // All parameters of `message`, each a name that may have a period behind it; `usage` where one is

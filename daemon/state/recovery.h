@@ -24,8 +24,8 @@ struct Recovered {
 
   // A newer segment was once on the medium, so this state is out of date.
   bool sealed = false;
-  // Why the segment ends where it does: a record that was on the medium is damaged. Only
-  // looked for when asked; otherwise a record that was cut off is the usual reason.
+  // Why the segment ends where it does: a record that was on the medium is damaged. Only determined
+  // on request; otherwise a record that was cut off is assumed.
   bool rotten = false;
 
   std::uint64_t highest_number = 0;  // of both files' headers

@@ -42,14 +42,14 @@ class Witness {
   explicit Witness(std::unique_ptr<SharedMemory> memory, Directory* directory = nullptr,
                    std::string name = {});
 
-  // Whether its name still leads to it; where not, it is made there again. An error: that cannot be
-  // done now, and the next start would not find it. Not while a flush is under way.
+  // Whether its name still leads to it; if not, it is recreated. An error: that is not possible
+  // now, and the next start would not find it. Not while a flush is under way.
   enum class Kept : std::uint8_t { in_place, made_again };
   Result<Kept> keep_in_place();
 
   // Nothing when it is new or its last change was cut off.
   std::optional<Testimony> read() const;
-  // Replaces all of it. Cut off anywhere, it says nothing.
+  // Replaces all of it. If a kill interrupts it, the witness is empty.
   void write(const Testimony& testimony);
   // The last turn that is in the file or in the tail.
   void advance(LogPosition position);

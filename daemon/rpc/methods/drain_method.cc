@@ -1,5 +1,5 @@
-// drain: takes back what sequences have available and returns it; the answer comes when
-// that is done for all of them, or when time is up.
+// drain: returns the available IDs of sequences to their stores; the answer comes when that is done
+// for all of them, or when time is up.
 #include <memory>
 #include <optional>
 #include <string>

@@ -55,7 +55,7 @@ Result<SequenceId> look_up(const MethodContext& context, Session& session, std::
   const Status allowed =
       check_may_take(context, session.peer, name,
                      known != nullptr ? &known->settings().access : context.table.access_of(name));
-  // Of a name with periods another one may be due.
+  // If the name has periods, another period may be due.
   const bool is_it = known != nullptr && known->name() == name;
   const Result<SequenceId> found = !allowed.ok() ? Result<SequenceId>(allowed)
                                    : is_it       ? Result<SequenceId>(there)

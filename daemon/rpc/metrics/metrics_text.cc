@@ -152,7 +152,7 @@ void MetricsText::label(std::string_view name, std::string_view value, bool firs
   out_.push_back('"');
 }
 
-// With a point, as OpenMetrics wants the bounds of a histogram to be written.
+// With a decimal point, as OpenMetrics requires for the bounds of a histogram.
 void MetricsText::number(double value) {
   if (std::isnan(value)) {
     out_.append("NaN");
