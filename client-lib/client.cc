@@ -92,7 +92,7 @@ Client::~Client() {
     session_.acknowledge_all();
     (void)connection_.send(session_.output());
   } catch (...) {
-    // Without memory the daemon learns it from the end of the connection.
+    // Without memory, no acknowledgement is sent: the daemon sees the end of the connection.
   }
   connection_.end_for_all();
 }

@@ -55,7 +55,7 @@ BlockSource::~BlockSource() {
   if (client_->generation() != 0) client_->show_end();  // it was connected once, at least
 }
 
-// --- asking
+// --- requests
 
 void BlockSource::ask(BlockOrder& order, Request&& request) {
   request.tag = &order;

@@ -15,7 +15,7 @@ constexpr int kMostBlocks = 4;
 Outcome ThreadBlocks::next(std::int64_t& id) {
   const std::int64_t now_ms = monotonic_ms();
   const std::int64_t until_ms = now_ms + timeout_ms_;
-  // An ID that came when its call had given up.
+  // An ID that arrived after its call had timed out.
   if (asked_single_ && source_.is_answered(single_)) {
     const Outcome late = take_single(id, until_ms);
     if (late.ok()) return late;
@@ -73,7 +73,7 @@ void ThreadBlocks::refused() {
   refused_on_ = source_.generation();
 }
 
-// An ended block says nothing of the rate.
+// The rate cannot be derived from an ended block.
 void ThreadBlocks::leave_block() {
   if (page_ != nullptr && !taker_.ended()) size_.lasted(monotonic_ms() - began_ms_);
   page_.reset();

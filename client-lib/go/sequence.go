@@ -9,7 +9,7 @@ type Sequence struct {
 	name   string
 }
 
-// Sequence returns the sequence of that name. It does not ask the daemon.
+// Sequence returns the sequence of that name. It sends no request.
 func (c *Client) Sequence(name string) *Sequence { return &Sequence{c, name} }
 
 // Name returns the name of the sequence.

@@ -18,8 +18,8 @@ class Acknowledgement {
   static constexpr std::int64_t kAssumedWindow = 1'024;
 
   void disconnected() { bursts_ = BurstPattern(); }
-  // The daemon said hello. If it does not know this identity, or knows less of it, it must learn
-  // the floor first: otherwise the numbers to come may look too far away.
+  // The daemon answered hello. If it does not have this identity, or an older floor of it, the
+  // floor must be sent first: otherwise the next numbers may be outside of its window.
   void ready(std::int64_t window) {
     window_ = window;
     said_ = 1;

@@ -19,7 +19,7 @@ class BackOff {
     const auto half = static_cast<std::uint64_t>(whole / 2);
     return whole - static_cast<std::int64_t>(random % (half + 1));
   }
-  // The daemon has answered a request: the next trouble is a new one.
+  // The daemon has answered a request: the next failure starts again at the first delay.
   void reset() { delay_ms_ = 0; }
 
  private:

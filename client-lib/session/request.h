@@ -1,4 +1,4 @@
-// Request: what a program asked for, until it has its answer. Owned by a RequestTable; one thread.
+// Request: a request of the program, until it has its answer. Owned by a RequestTable; one thread.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 // and never mean another request, so that the daemon can recognise a repeat. Owned by a Session;
 // one thread.
 //
-// Most programs ask for IDs of one sequence, so the table keeps its name once for all `next`
-// requests, until no request needs it. A `next` for any other name has it in the request.
+// Most programs take IDs of one sequence, so the table keeps its name once for all `next` requests,
+// until no request needs it. A `next` for any other name has it in the request.
 //
 // Invariant: the requests lie in order of their numbers; the first one, when there is any, has no
 // answer; so floor() is the lowest number without one, which an `ack` contains.

@@ -39,7 +39,7 @@ class Session {
   enum class Verdict : std::uint8_t {
     keep,
     reconnect,  // the daemon requested it; see trouble()
-    broken,     // it does not speak the protocol; see trouble()
+    broken,     // it violates the protocol; see trouble()
   };
 
   explicit Session(const SessionSettings& settings);
@@ -62,7 +62,7 @@ class Session {
 
   // The connection.
   void connected();
-  // If it was ready, no request is given up for want of a connection until then.
+  // If it was ready, no request fails because of a missing connection until then.
   void disconnected(std::int64_t reconnect_until_ms);
   bool ready() const { return ready_; }  // hello was answered
   // Puts into output() what can be sent now: requests, and what has arrived of a burst that ended.
@@ -90,11 +90,11 @@ class Session {
   const AnswerQueue& answers() const { return answers_; }
   SynchronousAnswer& synchronous() { return synchronous_; }
 
-  // The numbers come to their end: renew() has to follow, while not connected.
+  // The request numbers are nearly used up: renew() has to follow, while not connected.
   bool wants_identity() const { return table_.empty() && table_.next_number() >= kRenewFrom; }
   void renew(std::optional<protocol::Identity> identity);
 
-  // What the last hello said.
+  // The reply to the last hello.
   const HelloAnswer& daemon() const { return daemon_; }
 
  private:

@@ -12,7 +12,7 @@
 namespace seqd::seqctl {
 namespace {
 
-// No window has more; what a terminal says is only believed so far.
+// No window has more: larger sizes that a terminal reports are ignored.
 constexpr std::size_t kMost = 1'000;
 
 std::string_view environment(const char* name) {

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLinesAbove = 2;  // what is said of all, and the titles
+constexpr std::size_t kLinesAbove = 2;  // the totals and the titles
 constexpr std::size_t kLongestName = 40;
 constexpr std::size_t kShortestName = 8;  // to which the names are cut where the table is too wide
 constexpr std::size_t kLongestStore = 16;

@@ -274,7 +274,7 @@ class Connection:
                 return min(session.soonest, self._next_attempt) - now
         self._send(now)
         if self._send_failed:
-            # What the daemon said before it closed may still be there to read.
+            # Replies that the daemon sent before it closed may still be there to read.
             self._notice_end()
             if self._socket is not None:
                 self._lose(self._why, now)

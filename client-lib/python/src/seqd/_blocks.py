@@ -22,7 +22,7 @@ MOST_SEQUENCES = 64  # handles of a client
 _MOST_REFUSED = 1024
 _MOST_USED = 1024
 _LONGEST_NAME = 128  # bytes; the daemon refuses longer ones
-_AGAIN = 60.0  # seconds until a sequence without blocks is asked again: it may have been configured
+_AGAIN = 60.0  # seconds until a sequence without blocks is tried again: it may have been configured
 
 _Int64 = ctypes.c_int64
 _byref = ctypes.byref

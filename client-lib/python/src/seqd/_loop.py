@@ -207,7 +207,7 @@ class Connection:
                 self._loop.add_writer(connection, self._on_writable)
                 self._writing = True
             except OSError as error:
-                # What the daemon said before it closed may still be there to read.
+                # Replies that the daemon sent before it closed may still be there to read.
                 reads = 0
                 while reads < _LAST_READS and self._receive():
                     reads += 1

@@ -397,6 +397,6 @@ class Session:
         self._window = max(1, self.hello.limits.get("unacknowledged", ASSUMED_WINDOW))
         self.ready = True
         self._acknowledged = 1
-        # A daemon that does not know this identity must learn the floor first: otherwise the numbers look too far away.
+        # A daemon without this identity needs the floor first: otherwise the numbers are outside of its window.
         self._acknowledge()
         self._again = deque(request for request in self._open.values() if request.state == AGAIN)
