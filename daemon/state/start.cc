@@ -69,7 +69,7 @@ class Start {
   Result<Started> run() {
     for (Status (Start::*step)() :
          {&Start::check_places, &Start::open_files, &Start::open_witness, &Start::write_tail,
-          &Start::read_and_judge, &Start::set_damaged_files_aside, &Start::settle_newest,
+          &Start::read_and_judge, &Start::set_damaged_files_aside, &Start::make_newest_durable,
           &Start::write_segment}) {
       Status status = (this->*step)();
       if (!status.ok()) return status;
@@ -89,10 +89,10 @@ class Start {
   Status write_tail();
   Status read_and_judge();
   Status set_damaged_files_aside();
-  Status settle_newest();
+  Status make_newest_durable();
   Status write_segment();
   void switch_witness();
-  bool resumes() const { return judgement_.verdict == Verdict::witness; }
+  bool trusts_witness() const { return judgement_.verdict == Verdict::witness; }
 
   const StartPlaces& places_;
   const StartOptions& options_;
@@ -228,7 +228,7 @@ Status Start::read_and_judge() {
   }
   recovered_ = std::move(*recovered);
   judgement_ = judge(evidence_, recovered_);
-  ASSERT(!resumes() || (recovered_.file >= 0 && evidence_.witness));
+  ASSERT(!trusts_witness() || (recovered_.file >= 0 && evidence_.witness));
   ASSERT(recovered_.file < 0 || recovered_.bytes.size() > records_offset);
   started_.how = judgement_.how;
   for (const std::string& damage : recovered_.damages) {
@@ -260,15 +260,15 @@ Status Start::set_damaged_files_aside() {
 
 // The new segment overwrites the older one, and that may be done only when what was read of the
 // newest is on the medium. Reading proves nothing: it comes from the page cache. A sync proves it
-// unless one failed before, for then the kernel takes the pages for clean. So unless a witness
-// knows better the bytes are written over themselves first: cut off anywhere, they are what they
-// were.
-Status Start::settle_newest() {
+// unless one failed before, for then the kernel takes the pages for clean. So, unless the witness
+// shows that no sync failed, the bytes are written over themselves first: cut off anywhere, they
+// are unchanged.
+Status Start::make_newest_durable() {
   if (recovered_.file < 0 || recovered_.header.boot_id != options_.boot_id) return {};
   File& newest = *files_.segments[recovered_.file];
-  const bool believed = resumes() && evidence_.witness->flushes_good;
-  if (resumes()) witness_->flush_begins();
-  if (!believed) {
+  const bool sync_suffices = trusts_witness() && evidence_.witness->flushes_good;
+  if (trusts_witness()) witness_->flush_begins();
+  if (!sync_suffices) {
     Status status = newest.write_at(0, recovered_.bytes);
     if (!status.ok()) return status;
   }
@@ -297,7 +297,7 @@ Status Start::write_segment() {
              .nonce = recovered_.header.nonce,
              .salt = places_.random.next(),
              .wall_ms = wall_ms};
-  if (!resumes()) header_.nonce = random_token(places_.random);
+  if (!trusts_witness()) header_.nonce = random_token(places_.random);
   const std::vector<std::uint8_t> bytes = encode_segment(header_, ImageSource(recovered_.image));
   written_ = bytes.size();
   if (!StateBounds(options_.state_log_size).fits(written_)) {
@@ -318,7 +318,7 @@ void Start::switch_witness() {
   ASSERT(written_ > records_offset);
   started_.image = std::move(recovered_.image);
   witness_->tail().begin(header_.salt, written_);
-  if (resumes()) {
+  if (trusts_witness()) {
     witness_->advance(header_.base);
     witness_->flush_succeeded();
     return;

@@ -6,7 +6,7 @@
    recover()                          recovery.cc: recover(), SegmentReader::read()
    judge()                            start_rules.cc: why_no_witness(), judge(), carry_out()
    START_TAIL                         start.cc: Start::write_tail()
-   START_SETTLE_..                    start.cc: Start::settle_newest()
+   START_SETTLE_..                    start.cc: Start::make_newest_durable()
    START_HEADER .. START_SEAL_SYNC    start.cc: Start::write_segment()
    START_WITNESS ..                   start.cc: Start::switch_witness(); witness.cc: Witness::write()
    t_, TURN_LENGTH                    log_tail.cc: LogTail::append()
