@@ -200,7 +200,7 @@ bool Daemon::quiet() const {
 void Daemon::reply() {
   history_->turn_over([this] { return log_->statistics().position; });
   server_->turn_over();
-  listener_->settle();
+  listener_->send_replies();
   if (turn_->phase() == Turn::Phase::over && listener_->connections() == 0 && history_->settled())
     loop_.stop();
 }

@@ -134,7 +134,7 @@ void Connection::attend() {
   owner_.attended(*this);
 }
 
-void Connection::settle() {
+void Connection::send_replies() {
   ASSERT(attended_);
   attended_ = false;
   if (closing_) return;

@@ -21,7 +21,7 @@ class Connection final : public Transport, public BusyPoll::Source {
     virtual ~Owner() = default;
     // A piece of memory to read into; used until the read is taken in, never longer.
     virtual std::span<char> read_memory() = 0;
-    // settle() is to be called when the turn is over.
+    // send_replies() is to be called when the turn is over.
     virtual void attended(Connection& connection) = 0;
     // peer_gone() is to be called when the other end of the socket is gone, or not any more.
     virtual void watch_peer(Connection& connection, int socket, bool watch) = 0;
@@ -44,8 +44,8 @@ class Connection final : public Transport, public BusyPoll::Source {
 
   // Takes in requests that were held back, if that is allowed again. When the end of a turn begins.
   void resume();
-  // Sends what there is. At the end of a turn, after the log.
-  void settle();
+  // Sends the replies that are written. At the end of a turn, after the log.
+  void send_replies();
   // Closes now; what was not sent is dropped.
   void abort();
   // The peer is gone and can take no replies: nothing is issued for requests that wait.

@@ -204,12 +204,12 @@ void Listener::resume_deferred() {
                 attended_.end());
 }
 
-void Listener::settle() {
+void Listener::send_replies() {
   if (attended_.empty()) return;
-  settled_.clear();
-  settled_.swap(attended_);
-  for (Connection* connection : settled_) {
-    connection->settle();
+  replying_.clear();
+  replying_.swap(attended_);
+  for (Connection* connection : replying_) {
+    connection->send_replies();
     if (!connection->deferred()) continue;
     ASSERT(!connection->listed_deferred);
     deferred_.push_back(connection);

@@ -53,7 +53,7 @@ class Listener final : private Connection::Owner {
   // The end of a turn in two parts: requests that were held back are taken in, then (after the log)
   // replies are sent.
   void resume_deferred();
-  void settle();
+  void send_replies();
 
   // No new connections; a socket made by listen_at() is removed.
   void stop_accepting();
@@ -91,7 +91,7 @@ class Listener final : private Connection::Owner {
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
   FairShare by_user_;  // connections
   std::vector<Connection*> attended_;
-  std::vector<Connection*> settled_;  // those of the turn that ends; kept for its memory
+  std::vector<Connection*> replying_;  // connections of the turn that ends; kept for its memory
   std::vector<Connection*> deferred_;
   OneShot sweep_timer_{loop_};
   std::int64_t sweep_ms_ = Connection::kNeverMs;  // when it is due

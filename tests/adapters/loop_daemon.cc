@@ -104,7 +104,7 @@ void LoopDaemon::end_turn() {
   listener->resume_deferred();
   table->end_turn();
   ASSERT(log.commit().ok());
-  listener->settle();
+  listener->send_replies();
   if (log.flush_due()) {
     log.flush(*table);
     loop.turn_again();
