@@ -13,7 +13,7 @@
 namespace seqd {
 
 // Settles settings.progression of the table `table`, which begins in `line`: what is not given gets
-// its default. `made` stays null where none is needed or there was a problem.
+// its default. `compiled` stays null if none is needed or there was a problem.
 void make_progression(const std::string& table, int line, const WrittenKeys& written,
                       SequenceSettings& settings, Problems& problems);
 
