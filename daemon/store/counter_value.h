@@ -19,6 +19,7 @@ namespace seqd {
 struct LeasedSpan {
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  bool operator==(const LeasedSpan&) const = default;
 };
 
 inline constexpr std::int64_t kHighestId = std::numeric_limits<std::int64_t>::max() - 1;

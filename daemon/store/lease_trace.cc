@@ -14,6 +14,8 @@ constexpr std::uint8_t kLedger = 0xa1;
 constexpr std::uint8_t kSlot = 0xa2;
 constexpr std::uint8_t kSession = 0xa3;
 constexpr std::size_t kSaltAt = kMark.size() + 1;
+// In the order of LeaseRecord::State.
+constexpr std::array kStateWords = {"void", "sent", "granted", "parked", "forgotten"};
 
 }  // namespace
 
@@ -78,6 +80,16 @@ LeaseTrace trace_of(const Token& token) {
     default:
       return LeaseTrace::plain;
   }
+}
+
+const char* record_state_word(LeaseRecord::State state) {
+  return kStateWords.at(static_cast<std::size_t>(state));
+}
+
+std::optional<LeaseRecord::State> record_state_of(std::string_view word) {
+  const auto* const found = std::find(kStateWords.begin(), kStateWords.end(), word);
+  if (found == kStateWords.end()) return std::nullopt;
+  return static_cast<LeaseRecord::State>(found - kStateWords.begin());
 }
 
 std::string slot_of(const LeaseRequest& request) {

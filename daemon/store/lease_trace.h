@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "daemon/core/leasing/lease_store.h"
 #include "daemon/store/counter_value.h"
@@ -59,28 +60,35 @@ class SessionTokens {
 std::string slot_of(const LeaseRequest& request);
 
 // What a lease slot's record in the store says of its newest operation, a lease or a return.
-// `granted`: it was applied.
 struct LeaseRecord {
-  Token token{};
-  bool granted = false;  // false: given up; a request with this token is refused for ever
-  LeasedSpan span = {};  // of a granted one
-  bool parked = false;   // granted: from a parked range
-  // Not granted: the numbered write of the lease may be under way or applied, and only the server's
-  // own record says which.
+  enum class State : std::uint8_t {
+    given_up,   // a request with this token is refused for ever
+    sent,       // the numbered write of the lease may be under way, or applied, and only the
+                // server's own record says which
+    granted,    // applied
+    parked,     // granted from a parked range
+    forgotten,  // given up, and the server did not remember any more what it applied
+  };
+  // Of a numbered write.
   struct Sent {
     std::int64_t count = 0;  // IDs that the write adds
     Meaning meaning = Meaning::unset;
     std::int32_t statement = 0;  // that announced it
     bool operator==(const Sent&) const = default;
   };
-  std::optional<Sent> sent = {};
-  bool forgotten = false;  // given up, and the server did not remember any more what it applied
 
-  bool operator==(const LeaseRecord& other) const {
-    return token == other.token && granted == other.granted && span.begin == other.span.begin &&
-           span.end == other.span.end && parked == other.parked && sent == other.sent &&
-           forgotten == other.forgotten;
-  }
+  bool granted() const { return state == State::granted || state == State::parked; }
+  bool operator==(const LeaseRecord&) const = default;
+
+  Token token{};
+  State state = State::given_up;
+  LeasedSpan span = {};  // of what was granted
+  Sent sent = {};        // of what was sent
 };
+
+// The record's state in the store: "void", "sent", "granted", "parked", "forgotten".
+const char* record_state_word(LeaseRecord::State state);
+// Nothing: no such word.
+std::optional<LeaseRecord::State> record_state_of(std::string_view word);
 
 }  // namespace seqd

@@ -57,8 +57,9 @@ DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item
     if (!record.ok()) return refused(record.status());
     if (*record && (*record)->token == request_.token) {
       learn(request_.token);
-      if ((*record)->granted)  // the request was delivered before
-        return (*record)->parked ? granted_parked((*record)->span) : granted((*record)->span);
+      // Otherwise the request was delivered before.
+      if ((*record)->state == LeaseRecord::State::parked) return granted_parked((*record)->span);
+      if ((*record)->state == LeaseRecord::State::granted) return granted((*record)->span);
       return refused(
           {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was revoked before it arrived",
                                                  where_, to_hex(request_.token))});
@@ -132,7 +133,7 @@ DynamoLease::Step DynamoLease::take_parked(const DynamoItem& item, std::int64_t 
   require_above(update, request_.binding, meaning_, above);
   update.require_there(parked.name).remove(parked.name);
   put_record(update, slot_,
-             {.token = request_.token, .granted = true, .span = parked.span, .parked = true},
+             {.token = request_.token, .state = LeaseRecord::State::parked, .span = parked.span},
              newest(), wall_ms_);
   parked_ = parked.span;
   phase_ = Phase::taking_parked;

@@ -53,11 +53,6 @@ bool is_fraction(const DynamoScalar& number) {
          number.text.find('.') != std::string::npos;
 }
 
-const char* state_word(const LeaseRecord& record) {
-  if (!record.granted) return "void";
-  return record.parked ? "parked" : "granted";
-}
-
 void set_record(DynamoUpdate& update, const std::string& slot, const Token& token,
                 const char* state, std::int64_t count, const std::optional<Token>& newest,
                 std::int64_t wall_ms) {
@@ -84,28 +79,27 @@ Result<std::optional<LeaseRecord>> record_in(const DynamoItem& item, const std::
   LeaseRecord record;
   record.token = token.value_or(Token{});
   const std::string state = text_member(found->second, "state");
-  record.parked = state == "parked";
   const bool of_fraction = state == "granted" && end != item.end() && is_fraction(end->second);
-  record.granted = record.parked || (state == "granted" && !of_fraction);
+  if (!of_fraction) record.state = record_state_of(state).value_or(LeaseRecord::State::given_up);
   record.span.end = end == item.end() ? 0 : dynamo_integer(end->second).value_or(0);
   const std::int64_t count = integer_member(found->second, "count");
   const bool whole =
-      record.granted ? count > 0 && count < record.span.end : state == "void" || of_fraction;
+      record.granted() ? count > 0 && count < record.span.end : state == "void" || of_fraction;
   if (!token || !whole)
     return Status(ErrorCode::STORE_REFUSED,
                   fmt::format("{}: the attributes {}{} and {}{} are not as seqd wrote them; remove "
                               "both if they were edited by hand",
                               where, kLease, slot, kEnd, slot));
   record.span =
-      record.granted ? LeasedSpan{record.span.end - count, record.span.end} : LeasedSpan{};
+      record.granted() ? LeasedSpan{record.span.end - count, record.span.end} : LeasedSpan{};
   return std::optional(record);
 }
 
 void put_record(DynamoUpdate& update, const std::string& slot, const LeaseRecord& record,
                 const std::optional<Token>& newest, std::int64_t wall_ms) {
-  ASSERT(record.granted == (record.span.begin < record.span.end));
-  set_record(update, slot, record.token, state_word(record), record.span.end - record.span.begin,
-             newest, wall_ms);
+  ASSERT(record.granted() == (record.span.begin < record.span.end));
+  set_record(update, slot, record.token, record_state_word(record.state),
+             record.span.end - record.span.begin, newest, wall_ms);
   update.set(kEnd + slot, dynamo_number(record.span.end));
 }
 

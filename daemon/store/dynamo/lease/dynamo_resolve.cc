@@ -49,8 +49,9 @@ DynamoResolve::Step DynamoResolve::after_counter(const std::optional<DynamoItem>
   }
   slots_->erase(slot_);
   if (record && record->token == request_.token)
-    return record->granted ? resolved(Resolution::Kind::granted, record->span, record->parked)
-                           : resolved(Resolution::Kind::absent);
+    return record->granted() ? resolved(Resolution::Kind::granted, record->span,
+                                        record->state == LeaseRecord::State::parked)
+                             : resolved(Resolution::Kind::absent);
   if (record) return make_void(record->token);
   asks_instance_ = true;
   return instance_key(instances_, to_hex(request_.instance));
@@ -63,8 +64,7 @@ DynamoResolve::Step DynamoResolve::make_void(const std::optional<Token>& newest)
                             ? DynamoUpdate(dynamo_key_of(request_.binding))
                             : dynamo_creation(request_.binding, request_.binding.first_id);
   if (counter_exists_) update.require_there(request_.binding.key_field);
-  put_record(update, slot_, {.token = request_.token, .granted = false, .span = {}}, newest,
-             wall_ms_);
+  put_record(update, slot_, {.token = request_.token}, newest, wall_ms_);
   return update;
 }
 

@@ -40,7 +40,7 @@ DynamoReturn::Step DynamoReturn::after_read(Result<std::optional<DynamoItem>> it
   auto record = record_in(**item, slot_, where_);
   if (!record.ok()) return not_known(record.status());
   if (*record && (*record)->token == request_.token)
-    return (*record)->granted ? returned() : kept(given_up_reason(where_));
+    return (*record)->granted() ? returned() : kept(given_up_reason(where_));
   // It was swept, or another program wrote the item again as a whole.
   if (!*record) return give_up(record_is_gone(where_));
   auto state = state_of(**item, request_.binding, where_);
@@ -75,7 +75,9 @@ DynamoReturn::Step DynamoReturn::apply(const DynamoCounterState& state,
   }
   update.require_at_most_or_missing(dynamo_floor_of(binding), request_.begin);
   put_record(update, slot_,
-             {.token = request_.token, .granted = true, .span = {request_.begin, request_.end}},
+             {.token = request_.token,
+              .state = LeaseRecord::State::granted,
+              .span = {request_.begin, request_.end}},
              record ? std::optional(record->token) : std::nullopt, wall_ms_);
   return update;
 }

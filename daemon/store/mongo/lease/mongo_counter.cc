@@ -132,9 +132,9 @@ MongoCounter::Step MongoCounter::increment_with_slot(MongoWrite write) {
   records_.add_slot(request_, meaning_, count_, write);
   Step ended = conclude(clients_.find_and_modify(write));
   if (!ended || ended->kind != LeaseOutcome::Kind::granted) return ended;
-  records_.learn(
-      request_,
-      LeaseRecord{.token = request_.token, .granted = true, .span = {ended->begin, ended->end}});
+  records_.learn(request_, LeaseRecord{.token = request_.token,
+                                       .state = LeaseRecord::State::granted,
+                                       .span = {ended->begin, ended->end}});
   if (is_first) sweep_.slots_became_more(request_);
   return ended;
 }
@@ -164,7 +164,7 @@ MongoCounter::Step MongoCounter::take_parked_slot() {
   const std::int64_t next = next_id_of(state->number.value, meaning_);
   if (next < parked->span.end) return refused(above_the_counter(where_, next, parked->span.end));
   const LeaseRecord record{
-      .token = request_.token, .granted = true, .span = parked->span, .parked = true};
+      .token = request_.token, .state = LeaseRecord::State::parked, .span = parked->span};
   MongoWrite write = records_.slot_change(request_, record, {});
   write.update.add("$unset", Document().add(parked->field, true));
   write.filter.add(parked->field + ".begin", parked->span.begin);
@@ -207,13 +207,12 @@ MongoCounter::Step MongoCounter::increment_in_transaction(const MongoWrite& writ
     return conclude(std::move(counted));
   LeaseOutcome outcome = parked ? granted_parked(*parked) : grant(*counted.document);
   if (outcome.kind != LeaseOutcome::Kind::granted) return refused(std::move(outcome.error));
-  const LeaseRecord record{.token = request_.token,
-                           .granted = true,
-                           .span = {outcome.begin, outcome.end},
-                           .parked = outcome.parked};
+  const LeaseRecord record{
+      .token = request_.token,
+      .state = outcome.parked ? LeaseRecord::State::parked : LeaseRecord::State::granted,
+      .span = {outcome.begin, outcome.end}};
   const bool is_first = !records_.newest(request_).has_value();
-  MongoWriteAnswer recorded =
-      sessions_.run(transaction, records_.ledger_entry(request_, record.span, record.parked));
+  MongoWriteAnswer recorded = sessions_.run(transaction, records_.ledger_entry(request_, record));
   if (recorded.server_code == kMongoDuplicateKey ||
       (recorded.kind == MongoWriteAnswer::Kind::done && !recorded.document)) {
     return std::nullopt;  // the lease slot's record holds another token
@@ -355,9 +354,11 @@ MongoCounter::Step MongoCounter::accept_double(const CounterNumber& number) {
 MongoCounter::Step MongoCounter::compare(const std::optional<LeaseRecord>& record) {
   records_.learn(request_, record);
   if (!record || record->token != request_.token) return std::nullopt;
-  if (record->sent) return sent_ ? std::nullopt : send_again(*record->sent);
-  if (record->granted)  // the request was delivered before
-    return record->parked ? granted_parked(record->span) : granted(record->span);
+  // Otherwise the request was delivered before.
+  if (record->state == LeaseRecord::State::sent)
+    return sent_ ? std::nullopt : send_again(record->sent);
+  if (record->state == LeaseRecord::State::parked) return granted_parked(record->span);
+  if (record->state == LeaseRecord::State::granted) return granted(record->span);
   return refused(
       {ErrorCode::STORE_REFUSED,
        fmt::format("{}: lease {} was revoked before it arrived", where_, to_hex(request_.token))});

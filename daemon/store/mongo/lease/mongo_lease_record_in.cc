@@ -11,24 +11,25 @@
 namespace seqd {
 namespace {
 
-// Of a lease that was sent as a numbered write.
-std::optional<LeaseRecord::Sent> sent_in(const Document& document, const std::string& prefix) {
+std::string text_in(const Document& document, const std::string& field) {
   bson_iter_t found;
-  const auto text = [&](const char* name) -> std::string {
-    const bool there =
-        find_field(document.get(), prefix + name, &found) && BSON_ITER_HOLDS_UTF8(&found);
-    return there ? bson_iter_utf8(&found, nullptr) : "";
-  };
+  const bool there = find_field(document.get(), field, &found) && BSON_ITER_HOLDS_UTF8(&found);
+  return there ? bson_iter_utf8(&found, nullptr) : "";
+}
+
+// Of a lease that was sent as a numbered write.
+LeaseRecord::Sent sent_in(const Document& document, const std::string& prefix) {
   const auto number = [&](const char* name) -> std::int64_t {
+    bson_iter_t found;
     const bool there =
         find_field(document.get(), prefix + name, &found) && BSON_ITER_HOLDS_INT(&found);
     return there ? bson_iter_as_int64(&found) : 0;
   };
-  if (text("state") != "sent") return std::nullopt;
   LeaseRecord::Sent sent{.count = number("count")};
   sent.statement = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(number("statement"), 1, std::numeric_limits<std::int32_t>::max()));
-  sent.meaning = text("meaning") == meaning_word(Meaning::next) ? Meaning::next : Meaning::last;
+  const bool is_next = text_in(document, prefix + "meaning") == meaning_word(Meaning::next);
+  sent.meaning = is_next ? Meaning::next : Meaning::last;
   return sent;
 }
 
@@ -55,19 +56,17 @@ Result<std::optional<LeaseRecord>> MongoLeaseRecords::record_in(const Document& 
   if (BSON_ITER_HOLDS_BINARY(&found)) bson_iter_binary(&found, nullptr, &size, &data);
   const bool whole = size == record.token.size();
   if (whole) std::memcpy(record.token.data(), data, size);
-  if (find_field(document.get(), prefix + "state", &found) && BSON_ITER_HOLDS_UTF8(&found)) {
-    const std::string state = bson_iter_utf8(&found, nullptr);
-    record.parked = state == "parked";
-    record.granted = record.parked || state == "granted";
-    record.forgotten = state == "forgotten";
-  }
-  record.sent = sent_in(document, prefix);
+  // What is not known was given up: nothing is issued of it.
+  record.state =
+      record_state_of(text_in(document, prefix + "state")).value_or(LeaseRecord::State::given_up);
+  const bool is_sent = record.state == LeaseRecord::State::sent;
+  if (is_sent) record.sent = sent_in(document, prefix);
   if (find_field(document.get(), prefix + "begin", &found))
     record.span.begin = bson_iter_as_int64(&found);
   if (find_field(document.get(), prefix + "end", &found))
     record.span.end = bson_iter_as_int64(&found);
-  const bool good = whole && (!record.sent || record.sent->count >= 1) &&
-                    (!record.granted || record.span.begin < record.span.end);
+  const bool good = whole && (!is_sent || record.sent.count >= 1) &&
+                    (!record.granted() || record.span.begin < record.span.end);
   if (good) return std::optional(record);
   return Status(
       ErrorCode::STORE_REFUSED,

@@ -37,24 +37,17 @@ void require_newest(Document& filter, const LeaseRequest& request,
   }
 }
 
-const char* state_word(const LeaseRecord& record) {
-  if (record.sent) return "sent";
-  if (record.forgotten) return "forgotten";
-  if (!record.granted) return "void";
-  return record.parked ? "parked" : "granted";
-}
-
 // The fields of a record, at the server's time.
 Document record_change(const LeaseRequest& request, const LeaseRecord& record, Document set = {}) {
   const std::string prefix = record_prefix(request);
   set.add_binary(prefix + "token", record.token)
-      .add(prefix + "state", state_word(record))
+      .add(prefix + "state", record_state_word(record.state))
       .add(prefix + "begin", record.span.begin)
       .add(prefix + "end", record.span.end);
-  if (record.sent) {
-    set.add(prefix + "count", record.sent->count)
-        .add(prefix + "meaning", meaning_word(record.sent->meaning))
-        .add(prefix + "statement", std::int64_t{record.sent->statement});
+  if (record.state == LeaseRecord::State::sent) {
+    set.add(prefix + "count", record.sent.count)
+        .add(prefix + "meaning", meaning_word(record.sent.meaning))
+        .add(prefix + "statement", std::int64_t{record.sent.statement});
   }
   if (in_ledger(request))
     set.add("collection", request.binding.collection).add("key", request.binding.key);
@@ -123,15 +116,14 @@ Result<std::optional<LeaseRecord>> MongoLeaseRecords::read_ledger(const LeaseReq
   return record_in(**read, request);
 }
 
-MongoWrite MongoLeaseRecords::ledger_entry(const LeaseRequest& request, LeasedSpan span,
-                                           bool parked) const {
+MongoWrite MongoLeaseRecords::ledger_entry(const LeaseRequest& request,
+                                           const LeaseRecord& record) const {
   const std::optional<Token> expected = newest(request);
   MongoWrite write;
   write.collection = kMongoLedger;
   write.filter = record_filter(request);
   require_newest(write.filter, request, expected);
-  write.update = record_change(
-      request, {.token = request.token, .granted = true, .span = span, .parked = parked});
+  write.update = record_change(request, record);
   write.returned_field = "_id";
   write.upsert = !expected.has_value();
   return write;
@@ -144,9 +136,8 @@ MongoWrite MongoLeaseRecords::announcement(const LeaseRequest& request,
   write.collection = kMongoLedger;
   write.filter = record_filter(request);
   require_newest(write.filter, request, expected);
-  LeaseRecord record{.token = request.token};
-  record.sent = sent;
-  write.update = record_change(request, record);
+  write.update = record_change(
+      request, {.token = request.token, .state = LeaseRecord::State::sent, .sent = sent});
   write.upsert = !expected.has_value();
   return write;
 }
@@ -193,14 +184,12 @@ void MongoLeaseRecords::add_slot(const LeaseRequest& request, Meaning meaning, s
 
 MongoWrite MongoLeaseRecords::voiding(const LeaseRequest& request,
                                       const std::optional<LeaseRecord>& seen,
-                                      bool forgotten) const {
+                                      LeaseRecord::State state) const {
   MongoWrite write;
   write.collection = in_ledger(request) ? kMongoLedger : request.binding.collection;
   write.filter = record_filter(request);
   require_newest(write.filter, request, seen ? std::optional(seen->token) : std::nullopt);
-  LeaseRecord record{.token = request.token};
-  record.forgotten = forgotten;
-  write.update = record_change(request, record);
+  write.update = record_change(request, {.token = request.token, .state = state});
   write.returned_field = "_id";
   write.upsert = in_ledger(request) && !seen;
   // The transaction of the lease itself may be open yet.
@@ -251,9 +240,9 @@ Result<bool> MongoLeaseRecords::never_made(const LeaseRequest& request) {
 // the number, which the statement that announced the lease shows, and as long as it has the answer.
 std::optional<Resolution> MongoLeaseRecords::resolve_sent(const LeaseRequest& request,
                                                           const LeaseRecord& record) {
-  ASSERT(record.sent && record.token == request.token);
+  ASSERT(record.state == LeaseRecord::State::sent && record.token == request.token);
   MongoNumberedWrites writes(clients_, request);
-  const Result<bool> remembered = writes.remembers(kMongoLedger, record.sent->statement);
+  const Result<bool> remembered = writes.remembers(kMongoLedger, record.sent.statement);
   if (!remembered.ok()) return failed(remembered.status());
   MongoWriteAnswer answer;
   if (*remembered) {
@@ -263,7 +252,8 @@ std::optional<Resolution> MongoLeaseRecords::resolve_sent(const LeaseRequest& re
   }
   const bool forgotten = !*remembered || MongoNumberedWrites::is_forgotten(answer.server_code);
   // The answer can be requested once more, and must be the same.
-  if (forgotten) answer = clients_.find_and_modify(voiding(request, record, true));
+  if (forgotten)
+    answer = clients_.find_and_modify(voiding(request, record, LeaseRecord::State::forgotten));
   if (answer.kind != MongoWriteAnswer::Kind::done) return failed(answer.error);
   if (!answer.document) return std::nullopt;
   learn(request, LeaseRecord{.token = request.token});
@@ -276,11 +266,11 @@ std::optional<Resolution> MongoLeaseRecords::resolve_sent(const LeaseRequest& re
   if (made_void) return resolved(Resolution::Kind::absent);
   const CounterNumber number =
       read_counter_number(answer.document->get(), request.binding.counter_field);
-  if (number.kind != CounterNumber::Kind::integer || number.value < record.sent->count ||
-      last_issued_of(number.value, record.sent->meaning) == INT64_MAX)
+  if (number.kind != CounterNumber::Kind::integer || number.value < record.sent.count ||
+      last_issued_of(number.value, record.sent.meaning) == INT64_MAX)
     return resolved(Resolution::Kind::untraceable);
-  const std::int64_t end = last_issued_of(number.value, record.sent->meaning) + 1;
-  return resolved(Resolution::Kind::granted, {end - record.sent->count, end});
+  const std::int64_t end = last_issued_of(number.value, record.sent.meaning) + 1;
+  return resolved(Resolution::Kind::granted, {end - record.sent.count, end});
 }
 
 Resolution MongoLeaseRecords::resolve(const LeaseRequest& request, bool* refused_by_validator) {
@@ -299,13 +289,15 @@ Resolution MongoLeaseRecords::resolve(const LeaseRequest& request, bool* refused
     }
     learn(request, record);
     if (record && record->token == request.token) {
-      if (record->sent) {
+      if (record->state == LeaseRecord::State::sent) {
         if (const auto found = resolve_sent(request, *record)) return *found;
         continue;
       }
-      if (record->forgotten) return resolved(Resolution::Kind::untraceable);
-      return record->granted ? resolved(Resolution::Kind::granted, record->span, record->parked)
-                             : resolved(Resolution::Kind::absent);
+      if (record->state == LeaseRecord::State::forgotten)
+        return resolved(Resolution::Kind::untraceable);
+      if (!record->granted()) return resolved(Resolution::Kind::absent);
+      return resolved(Resolution::Kind::granted, record->span,
+                      record->state == LeaseRecord::State::parked);
     }
     if (!record) {
       auto certain = never_made(request);
@@ -316,7 +308,7 @@ Resolution MongoLeaseRecords::resolve(const LeaseRequest& request, bool* refused
     if (!write.ok()) return failed(write.status());
     MongoWriteAnswer answer = clients_.find_and_modify(*write);
     if (answer.kind == MongoWriteAnswer::Kind::done && answer.document) {
-      learn(request, LeaseRecord{.token = request.token, .granted = false, .span = {}});
+      learn(request, LeaseRecord{.token = request.token});
       return resolved(Resolution::Kind::absent);
     }
     if (answer.server_code == kMongoValidationFailure) {

@@ -55,9 +55,9 @@ class MongoLeaseRecords {
   // The ledger's, from the server's newest state.
   Result<std::optional<LeaseRecord>> read_ledger(const LeaseRequest& request);
 
-  // Puts `span` in place of the newest token. For a transaction: none or an error with code 11000
+  // Puts `record` in place of the newest token. For a transaction: none or an error with code 11000
   // where the record holds another token.
-  MongoWrite ledger_entry(const LeaseRequest& request, LeasedSpan span, bool parked = false) const;
+  MongoWrite ledger_entry(const LeaseRequest& request, const LeaseRecord& record) const;
   // Puts a lease that is about to be sent as a numbered write in place of the newest token.
   MongoWrite announcement(const LeaseRequest& request, const LeaseRecord::Sent& sent) const;
   // Puts `record` into the slot together with the fields of `set`, on the same condition.
@@ -80,7 +80,7 @@ class MongoLeaseRecords {
     return {is_in_ledger(trace) ? LeaseTrace::ledger : trace, slot_of(request)};
   }
   MongoWrite voiding(const LeaseRequest& request, const std::optional<LeaseRecord>& seen,
-                     bool forgotten = false) const;
+                     LeaseRecord::State state = LeaseRecord::State::given_up) const;
   MongoWrite creation_with_void(const LeaseRequest& request, std::int64_t first) const;
   Result<MongoWrite> giving_up(const LeaseRequest& request, const std::optional<LeaseRecord>& seen,
                                bool counter_exists);

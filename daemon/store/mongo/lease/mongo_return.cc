@@ -62,7 +62,7 @@ MongoReturn::Step MongoReturn::attempt() {
   if (!found.ok()) return not_known(found.status());
   records_.learn(slot_, *found);
   if (found->has_value() && (*found)->token == request_.token)
-    return (*found)->granted ? returned() : kept(given_up_reason(where_));
+    return (*found)->granted() ? returned() : kept(given_up_reason(where_));
   if (!counter) return give_up(above_the_counter(where_, 0, request_.end));
   if (!found->has_value()) return begin_slot();
   auto state = state_of(*counter, request_.binding, where_);
@@ -142,7 +142,7 @@ MongoReturn::Step MongoReturn::apply_in_transaction(const MongoWrite& counted) {
   std::vector<const MongoWrite*> writes = {&counted};
   const MongoWrite restored = counter_restored(request_.binding);
   const MongoWrite parked = parking(request_);
-  const MongoWrite entry = records_.ledger_entry(slot_, {request_.begin, request_.end});
+  const MongoWrite entry = records_.ledger_entry(slot_, record());
   if (!tail) writes.insert(writes.end(), {&restored, &parked});
   writes.push_back(&entry);
   for (const MongoWrite* write : writes) {

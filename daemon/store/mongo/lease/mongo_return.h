@@ -38,7 +38,9 @@ class MongoReturn {
   Step conclude(const MongoWriteAnswer& answer);
   ReturnOutcome give_up(Status why);
   LeaseRecord record() const {
-    return {.token = request_.token, .granted = true, .span = {request_.begin, request_.end}};
+    return {.token = request_.token,
+            .state = LeaseRecord::State::granted,
+            .span = {request_.begin, request_.end}};
   }
   bool late() const { return std::chrono::steady_clock::now() > deadline_; }
 
