@@ -31,12 +31,19 @@ struct MethodLimits {
   bool blocks = true;  // some sequence may have them; not in the reply
 };
 
+// By their names. Unknown: there is no such method.
+enum class MethodId : std::uint8_t {
+#define METHOD(name, right, reply) name,
+#include "daemon/rpc/methods.def"
+#undef METHOD
+  unknown,
+};
+
 // What the Server counts, for `status` and the metrics.
 struct ServerCounts {
-  static constexpr std::size_t kMethods = 25;
   std::uint64_t connections = 0;
-  // By the places of all_routes(); behind them: methods that there are not.
-  std::array<std::uint64_t, kMethods + 1> requests_of{};
+  std::array<std::uint64_t, static_cast<std::size_t>(MethodId::unknown) + 1> requests_of{};
+  void count(MethodId method) { ++requests_of[static_cast<std::size_t>(method)]; }
   std::uint64_t requests() const {
     return std::accumulate(requests_of.begin(), requests_of.end(), std::uint64_t{0});
   }
@@ -76,13 +83,21 @@ enum class Right : std::uint8_t {
   administer,  // it changes state for others: see rights.h
 };
 
-struct Route {
-  std::string_view name;
-  Method method;
-  Right right = Right::connect;
+enum class ReplySize : std::uint8_t {
+  brief,    // bounded
+  lengthy,  // grows with what the daemon has: its room is counted before the reply is made
+  page,     // lengthy; a walk past a thousand sequences or connections, or many options: few a turn
 };
 
-// Every method; `next` and `range` are the first two.
+struct Route {
+  std::string_view name;
+  MethodId id;
+  Method method;
+  Right right;
+  ReplySize reply;
+};
+
+// Every method, in the order of MethodId.
 std::span<const Route> all_routes();
 // Null when there is no such method.
 const Route* find_method(std::string_view name);

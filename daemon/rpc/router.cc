@@ -7,36 +7,11 @@ namespace seqd {
 namespace {
 
 constexpr std::array kRoutes = {
-    Route{"next", method_next},
-    Route{"range", method_range},
-    Route{"peek", method_peek},
-    Route{"list", method_list},
-    Route{"status", method_status},
-    Route{"ping", method_ping},
-    Route{"hello", method_hello},
-    Route{"ack", method_ack},
-    Route{"reload", method_reload, Right::administer},
-    Route{"advance", method_advance, Right::administer},
-    Route{"gaps", method_gaps},
-    Route{"explain", method_explain},
-    Route{"audit", method_audit},
-    Route{"drain", method_drain, Right::administer},
-    Route{"next_text", method_next_text},
-    Route{"parse", method_parse},
-    Route{"decommission", method_decommission, Right::administer},
-    Route{"insert", method_insert},
-    Route{"advance_store", method_advance_store, Right::administer},
-    Route{"purge", method_purge, Right::administer},
-    Route{"page", method_page},
-    Route{"block", method_block},
-    Route{"clients", method_clients},
-    Route{"config", method_config, Right::administer},
-    Route{"rights", method_rights},
+#define METHOD(name, right, reply) \
+  Route{#name, MethodId::name, method_##name, Right::right, ReplySize::reply},
+#include "daemon/rpc/methods.def"
+#undef METHOD
 };
-
-static_assert(kRoutes.size() == ServerCounts::kMethods);
-// Server counts those by their places.
-static_assert(kRoutes[0].name == "next" && kRoutes[1].name == "range");
 
 }  // namespace
 

@@ -1,7 +1,5 @@
 #include "daemon/rpc/server.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,18 +20,6 @@ namespace {
 
 // What a reply that grows with the number of sequences is counted with before it is made.
 constexpr std::int64_t kLongReply = 1 << 20;
-
-// A page of those is a walk past a thousand sequences or connections, or many options.
-bool answers_in_pages(std::string_view method) {
-  return method == "list" || method == "clients" || method == "config" || method == "rights";
-}
-
-bool answers_at_length(std::string_view method) {
-  constexpr std::string_view kMethods[] = {"list",    "status",  "drain",        "gaps",
-                                           "audit",   "explain", "decommission", "purge",
-                                           "clients", "config",  "rights"};
-  return std::find(std::begin(kMethods), std::end(kMethods), method) != std::end(kMethods);
-}
 
 }  // namespace
 
@@ -122,10 +108,10 @@ std::size_t Server::receive(Session& session, std::span<const std::uint8_t> byte
       const FastRequest& fast = session.fast_parser.request();
       ++session.requests;
       if (fast.method == FastRequest::Method::next) {
-        ++counts_.requests_of[0];
+        counts_.count(MethodId::next);
         call_next(here, session, fast);
       } else {
-        ++counts_.requests_of[1];
+        counts_.count(MethodId::range);
         call_range(here, session, fast);
       }
       // The scanner may have consumed the beginning of this request.
@@ -173,10 +159,10 @@ bool Server::dispatch(Session& session, std::span<const std::uint8_t> frame) {
     } else {
       ++counts_.notifications_ignored;
     }
-  } else if (answers_in_pages(message.method) && !may_page(session)) {
-    return false;
   } else {
-    call(session, message);
+    const Route* const route = find_method(message.method);
+    if (route != nullptr && route->reply == ReplySize::page && !may_page(session)) return false;
+    call(session, message, route);
   }
   return true;
 }
@@ -198,12 +184,9 @@ void Server::turn_over() {
   pages_left_ = kPagesATurn;
 }
 
-void Server::call(Session& session, const Message& message) {
+void Server::call(Session& session, const Message& message, const Route* route) {
   ++session.requests;
-  const Route* const route = find_method(message.method);
-  ++counts_.requests_of.at(route == nullptr
-                               ? ServerCounts::kMethods
-                               : static_cast<std::size_t>(route - all_routes().data()));
+  counts_.count(route == nullptr ? MethodId::unknown : route->id);
   if (route == nullptr) {
     return answer_error(
         session, message.msgid,
@@ -213,7 +196,7 @@ void Server::call(Session& session, const Message& message) {
     const Status allowed = check_administers(services_.control, session.peer, route->name);
     if (!allowed.ok()) return answer_error(session, message.msgid, allowed);
   }
-  if (answers_at_length(message.method) && !sessions_.has_output_left(session, kLongReply)) {
+  if (route->reply != ReplySize::brief && !sessions_.has_output_left(session, kLongReply)) {
     return answer_error(session, message.msgid,
                         {ErrorCode::BUSY,
                          "the connections of this user do not read their replies "

@@ -56,8 +56,7 @@ class Server final {
   // many replies unsent, while the log is full, or for the rest of a turn in which it requested a
   // page too many.
   bool may_read(const Session& session) const;
-  // The next turn begins: so many pages (of list, clients, config and rights) are made in each, one
-  // for a session.
+  // The next turn begins: so many pages (ReplySize::page) are made in each, one for a session.
   static constexpr int kPagesATurn = 8;
   void turn_over();
 
@@ -70,7 +69,8 @@ class Server final {
   std::size_t receive_frame(Session& session, std::span<const std::uint8_t> bytes);
   // False: it is for another turn.
   bool dispatch(Session& session, std::span<const std::uint8_t> frame);
-  void call(Session& session, const protocol::Message& message);
+  // `route`: of its method; null: there is no such method.
+  void call(Session& session, const protocol::Message& message, const Route* route);
   bool may_page(Session& session);
   void breach(Session& session, std::uint32_t msgid, ErrorCode code, std::string_view text);
 
