@@ -50,9 +50,9 @@ adapter-shard/%:
 
 # Memory and undefined behaviour everywhere; races where there are threads. Not a part of `make test`: each builds everything
 # once more. SAN_EVENTS= is how much the simulator plays, SAN_STATES= how many crash states are tried. Unit tests tagged
-# [large] take up to minutes each then: test-sanitizers alone, which a release needs, has them.
+# [large] take up to minutes each then: test-sanitizers alone, which a release needs, has them, and more crash states.
 SAN_EVENTS ?= 3000000
-SAN_STATES ?= 1000
+SAN_STATES ?= 300
 SAN_TESTS ?= '~[large]'
 # Where a kernel places memory at more random addresses than clang 14 knows of, its sanitizers do not start.
 SANITIZED = MAKEFLAGS= $(shell setarch -R true 2>/dev/null && echo setarch -R) $(MAKE) --no-print-directory BUILD=$(BUILD)/san-$(1) SAN=$(2)
@@ -66,7 +66,7 @@ endef
 
 .PHONY: test-sanitizers test-asan test-asan-adapters test-tsan test-tsan-adapters
 test-sanitizers: ## test-asan, test-asan-adapters, test-tsan, test-tsan-adapters
-	@for part in test-asan test-asan-adapters test-tsan test-tsan-adapters; do MAKEFLAGS= SAN_TESTS= $(MAKE) --no-print-directory $$part || exit; done
+	@for part in test-asan test-asan-adapters test-tsan test-tsan-adapters; do MAKEFLAGS= SAN_TESTS= SAN_STATES=1000 $(MAKE) --no-print-directory $$part || exit; done
 
 test-asan: ## unit tests, crash states, simulation under ASan + UBSan
 	$(call sanitized,address-undefined,address$(comma)undefined,unit-tests crash-tests sim,test-unit test-crash-states test-sim)
