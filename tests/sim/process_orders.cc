@@ -29,7 +29,7 @@ void Process::begin_stop() {
 SequenceId Process::find_left_over(std::string_view name) const {
   for (const Sequence* sequence : table_->list()) {
     const bool is_left = !period_of(sequence->name()).empty() && !sequence->holds_nothing() &&
-                         sequence->stopped().code() == ErrorCode::NO_SEQUENCE;
+                         sequence->stop() == Stop::unconfigured;
     if (is_left && base_of(sequence->name()) == name) return sequence->id();
   }
   return 0;

@@ -51,7 +51,7 @@ TEST_CASE("BlocksEndBeforeADrainAPeriodsEndAndAStop") {
     CHECK(f.sequence().totals().gaps == available + 8);
   }
   SECTION("a sequence that is stopped") {
-    f.sequence().refuse({ErrorCode::SEQ_REGRESSED, "set back"});
+    f.sequence().set_stopped({Stop::regressed, {ErrorCode::SEQ_REGRESSED, "set back"}});
     CHECK(f.sequence().available() == available + 8);
   }
   f.take(block, 0, 1, 1);

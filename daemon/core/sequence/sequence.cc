@@ -22,7 +22,7 @@ std::int64_t short_of(const Sequence& sequence) {
 Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
                    const std::string& key, const DefineSequence& definition)
     : high_water_(definition.high_water),
-      gate_(context.scope),
+      gate_(context),
       context_(context),
       settings_(std::move(settings)),
       name_(definition.name),
@@ -66,7 +66,7 @@ Status Sequence::above_budget(std::int64_t count) const {
 Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
                       std::int64_t timeout_ms) {
   if (Status refused = gate_.refusal(); !refused.ok()) return refused;
-  if (!log_failure_.ok()) return log_failure_;
+  if (!context_.refusals.log_failed.ok()) return context_.refusals.log_failed;
   if (count > settings_->max_available) return above_budget(count);
   // Trying again soon would not help, and the next try is not due yet.
   const Status& failing = replenisher_.failing();
@@ -176,8 +176,8 @@ void Sequence::pump() {
     serve_waiters();
     flush_issues();
   }
-  if (!log_failure_.ok()) {
-    waiters_.fail(log_failure_);
+  if (!context_.refusals.log_failed.ok()) {
+    waiters_.fail(context_.refusals.log_failed);
   } else {
     drain_.step();
     if (gate_.open()) prepare();
@@ -204,19 +204,19 @@ void Sequence::prepare() {
     return;
   if (may_meet_parked() && gate_.state() == SequenceGate::State::looking) return;
   if (may_meet_parked())
-    return refuse({ErrorCode::SEQ_REGRESSED,
-                   "ranges that are parked at the counter to which \"" + name() +
-                       "\" moves may be IDs that were issued here: `seqctl advance " + name() +
-                       "` drops them, and the sequence continues above what was leased here"});
+    return counter_regressed(
+        {ErrorCode::SEQ_REGRESSED,
+         "ranges that are parked at the counter to which \"" + name() +
+             "\" moves may be IDs that were issued here: `seqctl advance " + name() +
+             "` drops them, and the sequence continues above what was leased here"});
   // Its record is in front of the lease's, and no request leaves before that is durable.
   const Status moved = record_move();
   if (!moved.ok()) return cannot_lease(moved);
   replenisher_.replenish(held(), out_, demand, issuer_.issued());
 }
 
-void Sequence::log_failed(const Status& status) {
-  ASSERT(!status.ok());
-  log_failure_ = status;
+void Sequence::log_failed() {
+  ASSERT(!context_.refusals.log_failed.ok());
   replenisher_.stop();
   drain_.stop();
   touch();
@@ -251,17 +251,18 @@ void Sequence::end_advance(const Result<std::int64_t>& next_id) {
        "\"" + name() + "\" is leased from " + std::to_string(*next_id) + " on",
        {{"SEQUENCE", name()}, {"NEXT", std::to_string(*next_id)}}});
   replenisher_.mended();
-  if (stopped().code() != ErrorCode::SEQ_REGRESSED) return;
+  if (stop() != Stop::regressed && stop() != Stop::restored) return;
   raised_to_ = 0;
   if (!context_.scope.restored()) go_on();
 }
 
 bool Sequence::counter_read(const CounterReading& reading) {
-  if (reading.floor > reading.next_id && stopped().ok()) {
-    refuse({ErrorCode::SEQ_REGRESSED,
-            "the counter of \"" + name() + "\" holds " + std::to_string(reading.next_id) +
-                " as its next ID, below its floor, " + std::to_string(reading.floor) +
-                ": it was set back; move it forward (seqctl advance)"});
+  if (reading.floor > reading.next_id && stop() == Stop::none) {
+    counter_regressed({ErrorCode::SEQ_REGRESSED,
+                       "the counter of \"" + name() + "\" holds " +
+                           std::to_string(reading.next_id) + " as its next ID, below its floor, " +
+                           std::to_string(reading.floor) +
+                           ": it was set back; move it forward (seqctl advance)"});
   }
   // An advance for every host leaves a floor. Another copy has another one; its counter may be
   // higher, too, where other hosts leased from it.
@@ -280,7 +281,7 @@ void Sequence::looked(bool over) {
 }
 
 void Sequence::withdraw() {
-  if (!context_.scope.owned() || !log_failure_.ok() || gate_.ending()) return;
+  if (!context_.scope.owned() || !context_.refusals.end().ok()) return;
   // Nothing is issued until what has to leave has left; in blocks neither, from this moment on.
   if (out_ > 0) context_.table.blocks().end_outside(id(), floor_, settings_->last_position());
   withdraw_available();
@@ -288,7 +289,7 @@ void Sequence::withdraw() {
 
 // All that is needed where a block has ended: the others are not looked at for each.
 void Sequence::withdraw_available() {
-  if (!context_.scope.owned() || !log_failure_.ok() || gate_.ending()) return;
+  if (!context_.scope.owned() || !context_.refusals.end().ok()) return;
   const std::int64_t last = settings_->last_position();
   gate_.set_withdrawing(!context_.core.log.accepting());
   if (gate_.withdrawing()) return touch();
@@ -336,10 +337,21 @@ void Sequence::written_off(std::int64_t begin, std::int64_t end, GapCause cause)
 
 // --- refusing, settings, the end
 
-void Sequence::refuse(const Status& why) {
+void Sequence::set_stopped(Stopped stopped) {
+  ASSERT(stopped.by != Stop::none && !stopped.why.ok());
+  gate_.set_stopped(std::move(stopped));
+  fail_stopped();
+}
+
+void Sequence::scope_refused() {
+  gate_.update();
+  fail_stopped();
+}
+
+void Sequence::fail_stopped() {
+  const Status& why = stopped();
   ASSERT(!why.ok());
   end_blocks();
-  gate_.stop(why);
   waiters_.fail(why);
   touch();
   context_.core.events.raise(
@@ -349,13 +361,14 @@ void Sequence::refuse(const Status& why) {
 }
 
 void Sequence::go_on() {
-  gate_.stop({});
+  gate_.set_stopped({});
   replenisher_.mended();
   adopt();
 }
 
-void Sequence::refuse_requests(const Status& why) {
-  gate_.refuse(why);
+void Sequence::requests_refused() {
+  gate_.update();
+  const Status& why = context_.refusals.refusing;
   if (!why.ok()) waiters_.fail(why);
   touch();
 }
@@ -375,9 +388,10 @@ void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings,
   end_blocks_above_bound();
   withdraw();
   touch();
-  if (stopped().code() != ErrorCode::NO_SEQUENCE) return;
+  if (stop() != Stop::unconfigured) return;
   // It is configured again.
-  if (context_.scope.refuses()) return refuse(context_.scope.last_error());
+  gate_.set_stopped({});
+  if (stop() != Stop::none) return fail_stopped();
   gate_.set_looks(!holds_nothing());
   go_on();
 }

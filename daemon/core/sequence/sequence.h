@@ -57,7 +57,8 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
       may_meet_parked() const;
   std::string_view state_name() const;  // "ready", "fetching", "waiting" or "stopped"
   Status error() const;  // why it is stopped, else why the last lease failed; OK when neither
-  const Status& stopped() const { return gate_.stopped(); }
+  Stop stop() const { return gate_.stop(); }
+  const Status& stopped() const { return gate_.stopped(); }  // why; OK: nothing stops it
   SequenceNotes& notes() const { return notes_; }
   // One ID. False: it has to wait.
   bool issue_one(const Caller& caller, std::int64_t* id, IssueAs as = {}) {
@@ -75,17 +76,16 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::int64_t cancel(SessionId session, const Status& why = {});  // so many; OK: unanswered
   void pump();  // decides what to do next, at the end of a turn in which touched() was called
   void flush_issues() { issuer_.flush(); }
-  void log_failed(const Status& status);  // nothing more becomes durable: lease nothing
-  void begin_advance() { ++advances_; }   // of the counter: until its end nothing is returned
+  void begin_advance() { ++advances_; }  // of the counter: until its end nothing is returned
   void end_advance(const Result<std::int64_t>& next_id);  // resumes what the counter had stopped
   bool counter_read(const CounterReading& reading);       // withdraws; false: it awaits an advance
   void looked(bool over);  // over: its floor need not be waited for; else the store does not answer
   void drain(std::int64_t deadline_ms, Drain::Done done);  // see Drain::begin(); requests wait
-  void period_over(), end_period();         // none is leased of it; what is available is a gap
-  void refuse(const Status& why);           // not usable as configured: requests fail with `why`
-  void refuse_requests(const Status& why);  // see SequenceTable
+  void period_over(), end_period();   // none is leased of it; what is available is a gap
+  void set_stopped(Stopped stopped);  // by its configuration: requests fail
+  void scope_refused();               // they fail with StoreScope::last_error()
   void apply_settings(std::shared_ptr<const SequenceSettings> settings, const std::string& key);
-  void begin_stop(const Status& why);  // the daemon ends: waiters fail, no lease is begun
+  void requests_refused(), log_failed(), begin_stop();  // TableRefusals has another one
 
   // Over the end of a process, and of an ownership: sequence_restart.cc.
   void restore(const SequenceImage&), move_from(FormerCounter), raise_high_water(std::int64_t);
@@ -102,7 +102,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void leased(IdRange, const Token&) override, cannot_lease(const Status&) override;
   Status check_range(std::int64_t begin, std::int64_t end) const override;
   void leased_in_vain() override { ++unknown_; }
-  void counter_regressed(const Status& why) override { refuse(why); }
+  void counter_regressed(const Status& why) override { set_stopped({Stop::regressed, why}); }
   // Drain::Owner
   LeaseStore* store() const override;
   ReturnRequest return_request() const override;
@@ -117,6 +117,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   }
   Status above_budget(std::int64_t count) const;  // TOO_LARGE
   void prepare(), serve_waiters(), expire_waiters(), want_nothing(), go_on(), adopt();
+  void fail_stopped();  // to be called where something stops it
   Result<std::optional<IssueAs>> admit(const Waiter& waiter);
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
@@ -132,7 +133,6 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::int64_t advances_ = 0;               // under way
   SequenceGate gate_;     // of it the end, and from here on, is what a request and its turn look at
   std::int64_t out_ = 0;  // IDs in blocks
-  Status log_failure_;
   const SequenceContext& context_;
   std::shared_ptr<const SequenceSettings> settings_;
   const std::string name_;

@@ -27,7 +27,7 @@ void Sequence::end_period() {
 
 void Sequence::period_over() {
   want_nothing();
-  if (!refuses() || !stopped().ok()) return;
+  if (!refuses() || stop() != Stop::none) return;
   // No request of today is for it, and so none fails.
   replenisher_.mended();
   touch();

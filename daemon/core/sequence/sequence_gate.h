@@ -1,5 +1,6 @@
-// SequenceGate: whether a sequence may issue, and the error of requests if it may not. One state,
-// derived from everything that can keep it from issuing. Owned by its Sequence; loop thread.
+// SequenceGate: whether a sequence may issue, and the error of requests if it may not. What stops
+// it, and one state, are derived from everything that can keep it from issuing: what the table and
+// the store's scope refuse is read from them, with update(). Owned by its Sequence; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,29 @@
 
 namespace seqd {
 
-class StoreScope;
+struct SequenceContext;
+
+// What stops a sequence until it is mended. The first of these that holds.
+enum class Stop : std::uint8_t {
+  none,
+  unconfigured,  // the configuration has no such sequence any more
+  elsewhere,     // it has another counter for it, or lets it insert documents
+  changed,       // its scope has another database than the one that its ranges came from
+  restored,      // its scope has an older copy of it
+  regressed,     // its counter was set back
+};
+
+struct Stopped {
+  Stop by = Stop::none;
+  Status why;  // OK: nothing stops it
+};
 
 class SequenceGate {
  public:
   // The first of these that holds.
   enum class State : std::uint8_t {
     ending,       // the daemon ends
-    refusing,     // all requests are refused; see SequenceTable
+    refusing,     // all requests are refused; see TableRefusals
     stopped,      // those of this sequence are, until what stopped it is mended
     unowned,      // the remainder is not ours (yet)
     looking,      // its floor may have been raised, and is read first; see FloorLooks
@@ -24,32 +40,37 @@ class SequenceGate {
     open,
   };
 
-  explicit SequenceGate(const StoreScope& scope);
+  // The context outlives this.
+  explicit SequenceGate(const SequenceContext& context);
 
   State state() const { return state_ == State::looking ? find_state(store_answers()) : state_; }
   bool open() const { return state_ == State::open || (looks_ && state() == State::open); }
   // The error of every request; OK: it may wait.
   Status refusal() const;
-  bool ending() const { return !ending_.ok(); }
-  const Status& stopped() const { return stopped_; }
+  Stop stop() const { return stop_; }
+  // Why it is stopped; OK: it is not.
+  const Status& stopped() const;
   bool withdrawing() const { return withdrawing_; }
 
-  void end(const Status& why) { ending_ = why, update(); }
-  void refuse(const Status& why) { refusing_ = why, update(); }  // OK: not any more
-  void stop(const Status& why) { stopped_ = why, update(); }     // the same
-  void scope_changed() { update(); }
+  // By the configuration or the counter; `none`: by neither any more.
+  void set_stopped(Stopped stopped) { stopped_ = std::move(stopped), update(); }
   void set_looks(bool looks) { looks_ = looks, update(); }  // while the store answers
   void set_draining(bool draining) { draining_ = draining, update(); }
   void set_withdrawing(bool withdrawing) { withdrawing_ = withdrawing, update(); }
+  // What the table or the scope refuses has changed.
+  void update() { stop_ = find_stop(), state_ = find_state(true); }
 
  private:
+  Stop find_stop() const;
   State find_state(bool store_answers) const;
   bool store_answers() const;
-  void update() { state_ = find_state(true); }
 
-  const StoreScope& scope_;
-  Status ending_, refusing_, stopped_;
-  bool looks_ = false, draining_ = false, withdrawing_ = false;
+  const SequenceContext& context_;
+  Stopped stopped_;  // by the configuration or the counter
+  bool looks_ = false;
+  bool draining_ = false;
+  bool withdrawing_ = false;
+  Stop stop_;
   State state_;
 };
 

@@ -110,7 +110,8 @@ TEST_CASE("PlacesOfRequestsThatWaitAreReturnedHoweverTheyLeave", "[sequence]") {
           break;
         case 4:
           if (world.random.below(40) == 0)
-            world.sequence(name).refuse({ErrorCode::SEQ_CHANGED, "scripted"});
+            world.sequence(name).set_stopped(
+                {Stop::elsewhere, {ErrorCode::SEQ_CHANGED, "scripted"}});
           break;
         default: {
           const Caller caller{session, at, 0, user};

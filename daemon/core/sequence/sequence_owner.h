@@ -1,5 +1,5 @@
 // SequenceOwner: the SequenceTable, as a Sequence sees it; SequenceContext: what all sequences of
-// one scope share. Loop thread.
+// one scope share; TableRefusals: what all sequences refuse. Loop thread.
 #pragma once
 
 #include <functional>
@@ -39,12 +39,25 @@ class SequenceOwner {
   virtual Status check_not_removed(SequenceId sequence) const = 0;
 };
 
+// What is refused of all sequences of a table, and why. OK: it is not.
+struct TableRefusals {
+  Status ending;      // the daemon ends: requests fail, and no lease is begun
+  Status log_failed;  // nothing more becomes durable: nothing is leased
+  Status refusing;    // requests fail, except retries, and no lease is begun
+
+  // Nothing but what is reserved is issued any more.
+  const Status& end() const { return ending.ok() ? log_failed : ending; }
+  // The first of them: no sequence is made or forgotten.
+  const Status& any() const { return end().ok() ? refusing : end(); }
+};
+
 // Owned by the SequenceTable; it and what it refers to outlive the sequences.
 struct SequenceContext {
   const CoreContext& core;
   SequenceOwner& table;
   StoreScope& scope;
   SequenceBudgets& budgets;
+  const TableRefusals& refusals;
 };
 
 }  // namespace seqd

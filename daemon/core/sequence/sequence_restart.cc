@@ -155,7 +155,7 @@ void Sequence::scope_owned() {
 // When the store may be called and nothing stops the sequence, whichever comes last. Settled also
 // where requests are refused.
 void Sequence::adopt() {
-  if (!stopped().ok() || gate_.ending() || !context_.scope.verified()) return;
+  if (stop() != Stop::none || !context_.refusals.ending.ok() || !context_.scope.verified()) return;
   replenisher_.adopt();
   drain_.adopt();
 }
@@ -183,9 +183,9 @@ bool Sequence::give_up_restored() {
 }
 
 void Sequence::begin_again() {
-  ASSERT(context_.scope.restored() && holds_nothing());
+  ASSERT(!context_.scope.refuses() && holds_nothing());
   raised_to_ = 0;
-  if (stopped().code() == ErrorCode::SEQ_REGRESSED) go_on();
+  if (is_configured()) go_on();
   // Nothing was requested: it may be an ended period, and its counter purged.
   want_nothing();
 }
@@ -205,12 +205,12 @@ DrainReport Sequence::give_up(const std::string& why, GapCause cause) {
   return report;
 }
 
-void Sequence::begin_stop(const Status& why) {
-  ASSERT(!why.ok());
-  gate_.end(why);
+void Sequence::begin_stop() {
+  ASSERT(!context_.refusals.ending.ok());
+  gate_.update();
   replenisher_.stop();
   drain_.stop();
-  waiters_.fail(why);
+  waiters_.fail(context_.refusals.ending);
 }
 
 }  // namespace seqd

@@ -12,7 +12,7 @@ SequenceTotals Sequence::totals() const {
 
 // The configuration has its counter; else that may not be called.
 bool Sequence::is_configured() const {
-  return stopped().ok() || stopped().code() == ErrorCode::SEQ_REGRESSED;
+  return stop() == Stop::none || stop() == Stop::restored || stop() == Stop::regressed;
 }
 
 bool Sequence::in_flight() const {
@@ -25,7 +25,7 @@ bool Sequence::holds_nothing() const {
 
 // For every host.
 bool Sequence::awaits_advance() const {
-  return stopped().code() == ErrorCode::SEQ_REGRESSED && raised_to_ == 0 &&
+  return (stop() == Stop::restored || stop() == Stop::regressed) && raised_to_ == 0 &&
          std::max(high_water_, issuer_.used_below()) > 0;
 }
 
@@ -39,7 +39,7 @@ bool Sequence::starves() const {
 // Its state is "stopped".
 bool Sequence::refuses() const {
   const bool has_none = !replenisher_.failing().ok() && available() == 0;
-  return !stopped().ok() || has_none || starves();
+  return stop() != Stop::none || has_none || starves();
 }
 
 std::string_view Sequence::state_name() const {
@@ -49,7 +49,7 @@ std::string_view Sequence::state_name() const {
 }
 
 Status Sequence::error() const {
-  if (!stopped().ok()) return stopped();
+  if (stop() != Stop::none) return stopped();
   if (!replenisher_.failing().ok()) return replenisher_.failing();
   if (!replenisher_.last_error().ok()) return replenisher_.last_error();
   if (!context_.scope.last_error().ok() || !starves()) return context_.scope.last_error();

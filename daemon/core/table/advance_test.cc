@@ -192,7 +192,7 @@ TEST_CASE("AnAdvanceBelowWhatWasGrantedOrAboveTheMaximumAsksNothingOfTheStore") 
 
 TEST_CASE("AnAdvanceDoesNotMendAnotherReasonToStop") {
   Advancing orders;
-  orders.sequence().refuse({ErrorCode::SEQ_CHANGED, "configured again"});
+  orders.sequence().set_stopped({Stop::elsewhere, {ErrorCode::SEQ_CHANGED, "configured again"}});
   REQUIRE(orders.advance(0)->status().code() == ErrorCode::SEQ_CHANGED);
   REQUIRE(orders.sequence().error().code() == ErrorCode::SEQ_CHANGED);
 }

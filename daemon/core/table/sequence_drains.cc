@@ -11,15 +11,15 @@ namespace {
 // Of a sequence that is not configured the remainder is kept, for the day on which it is again.
 // That of a period may not be, beside those of another unit.
 bool is_orphan(const Sequence& sequence) {
-  return sequence.stopped().code() == ErrorCode::NO_SEQUENCE && !period_of(sequence.name()).empty();
+  return sequence.stop() == Stop::unconfigured && !period_of(sequence.name()).empty();
 }
 
 // Whether the configuration has another counter for it, to which it moves when nothing is left.
 bool is_to_move(const Sequence& sequence, const SequenceSettings* configured) {
   const DefineSequence definition = sequence.definition();
-  return sequence.stopped().code() == ErrorCode::SEQ_CHANGED && configured != nullptr &&
+  return sequence.stop() == Stop::elsewhere && configured != nullptr &&
          may_move(definition, *configured) &&
-         !check_configured(definition, sequence.scope(), configured).ok();
+         check_configured(definition, sequence.scope(), configured).by != Stop::none;
 }
 
 // Without the store: all is a gap.
@@ -36,14 +36,14 @@ Status give_up(const CoreContext& context, Sequence& sequence, const char* why, 
 Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done, bool remove) {
   Sequence& sequence = at(id);
   const StoreScope& scope = sequence.scope();
-  if (scope.refuses() && ending_.ok()) {
+  if (scope.refuses() && refusals_.end().ok()) {
     return give_up(context_, sequence,
                    scope.changed() ? "their database is not configured any more"
                                    : "their database was restored from an older copy",
                    std::move(done));
   }
-  if (!ending_.ok()) return ending_;
-  const bool is_gone = remove && sequence.stopped().code() == ErrorCode::NO_SEQUENCE;
+  if (!refusals_.end().ok()) return refusals_.end();
+  const bool is_gone = remove && sequence.stop() == Stop::unconfigured;
   const bool leaves = is_orphan(sequence) || is_gone;
   if (is_to_move(sequence, settings_.find(sequence.name())))
     return give_up(context_, sequence, "their counter is not configured any more", std::move(done));

@@ -18,19 +18,21 @@ std::string counter_place(const StoreScope& scope, const std::string& binding) {
   return "store \"" + scope.store_name() + "\"" + place + ", counter " + binding;
 }
 
-Status check_configured(const DefineSequence& definition, const StoreScope& scope,
-                        const SequenceSettings* settings) {
+Stopped check_configured(const DefineSequence& definition, const StoreScope& scope,
+                         const SequenceSettings* settings) {
   const std::string name = "\"" + definition.name + "\"";
   if (settings == nullptr)
-    return {ErrorCode::NO_SEQUENCE, name +
-                                        " is not configured any more; its remainder is kept: "
-                                        "configure it again, or give it up with `seqctl drain " +
-                                        definition.name + " --remove`"};
+    return {Stop::unconfigured,
+            {ErrorCode::NO_SEQUENCE,
+             name +
+                 " is not configured any more; its remainder is kept: configure it again, or give "
+                 "it up with `seqctl drain " +
+                 definition.name + " --remove`"}};
   if (settings->mode == SequenceMode::insert) {
-    return {ErrorCode::SEQ_CHANGED,
-            name +
-                " leased ranges before, which are kept, and is configured to insert documents now: "
-                "give the sequence that inserts another name"};
+    return {Stop::elsewhere,
+            {ErrorCode::SEQ_CHANGED,
+             name + " leased ranges before, which are kept, and is configured to insert documents "
+                    "now: give the sequence that inserts another name"}};
   }
   if (settings->store == scope.store_name() &&
       same_counter(definition.binding, settings->binding, settings->progression))
@@ -42,10 +44,11 @@ Status check_configured(const DefineSequence& definition, const StoreScope& scop
                 definition.name +
                 " --yes`) and restart: then the sequence continues at the other counter, above them"
           : ": configure the former counter, or give the sequence another name";
-  return {ErrorCode::SEQ_CHANGED,
-          "the remainder of " + name + " came from " + counter_place(scope, definition.binding) +
-              "; the configuration says store \"" + settings->store + "\", counter " +
-              binding_text(settings->binding, settings->progression) + remedy};
+  return {Stop::elsewhere,
+          {ErrorCode::SEQ_CHANGED,
+           "the remainder of " + name + " came from " + counter_place(scope, definition.binding) +
+               "; the configuration says store \"" + settings->store + "\", counter " +
+               binding_text(settings->binding, settings->progression) + remedy}};
 }
 
 }  // namespace seqd

@@ -12,6 +12,7 @@
 
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/log/state_image.h"
+#include "daemon/core/sequence/sequence_gate.h"
 #include "daemon/core/settings/counter_identity.h"
 #include "daemon/core/settings/sequence_settings.h"
 
@@ -55,9 +56,9 @@ bool has_open_ranges(const SequenceImage& image);
 bool may_move(const DefineSequence& former, const SequenceSettings& settings);
 // "store "a" (sqlite /a.db), counter ...".
 std::string counter_place(const StoreScope& scope, const std::string& binding);
-// Why a sequence that the log defines so cannot be used with these settings; null: it has none.
-// `scope`: of the definition. NO_SEQUENCE, SEQ_CHANGED.
-Status check_configured(const DefineSequence& definition, const StoreScope& scope,
-                        const SequenceSettings* settings);
+// Whether a sequence that the log defines so can be used with these settings; null: it has none.
+// `scope`: of the definition. Stop::unconfigured, Stop::elsewhere, or none.
+Stopped check_configured(const DefineSequence& definition, const StoreScope& scope,
+                         const SequenceSettings* settings);
 
 }  // namespace seqd

@@ -49,7 +49,7 @@ struct Place {
 std::optional<Place> place_of(const Sequence& sequence) {
   if (const auto& current = sequence.settings().periods.current)
     return Place{current->begin_s, current->end_s, 0};
-  if (sequence.stopped().code() != ErrorCode::NO_SEQUENCE) return std::nullopt;
+  if (sequence.stop() != Stop::unconfigured) return std::nullopt;
   const std::optional<Period> named = period_in_utc(period_of(sequence.name()));
   if (!named) return std::nullopt;
   return Place{named->begin_s, named->end_s, kMostOffsetS};
@@ -255,7 +255,7 @@ void SequenceTable::look_for_ends() {
 void SequenceTable::look_on() {
   look_for_ends();
   // Who drains everything counts on what there was when he began.
-  if (!ending_.ok() || !refusing_.ok()) return;
+  if (!refusals_.any().ok()) return;
   const bool half_full = 2 * size() >= limits_.sequences;
   const std::int64_t over_s = wall_s(context_) - (half_full ? kForgetForRoomAfterS : kForgetAfterS);
   auto at = by_name_.upper_bound(looked_at_);

@@ -52,8 +52,7 @@ void SequenceTable::remove(SequenceId id, std::function<void(const Status&)> don
     if (!is_there(id)) return done({});
     Sequence& sequence = at(id);
     // Who drains everything counts on what there was when he began.
-    const Status& refused = ending_.ok() ? refusing_ : ending_;
-    if (!refused.ok()) return done(refused);
+    if (!refusals_.any().ok()) return done(refusals_.any());
     if (!period_of(sequence.name()).empty())
       return done({ErrorCode::BAD_REQUEST,
                    "\"" + sequence.name() +

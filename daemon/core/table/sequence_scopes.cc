@@ -37,7 +37,7 @@ StoreScope& SequenceTable::add_scope(DefineScope definition, StoreScope::Known k
                                    store == stores_.end() ? nullptr : store->second);
   StoreScope& added = *scopes_.emplace(id, std::move(scope)).first->second;
   SequenceOwner& table = *this;
-  contexts_.emplace(id, SequenceContext{context_, table, added, budgets_});
+  contexts_.emplace(id, SequenceContext{context_, table, added, budgets_, refusals_});
   return added;
 }
 
@@ -79,10 +79,10 @@ bool SequenceTable::scope_holds(ScopeId scope) const {
 }
 
 void SequenceTable::scope_refused(ScopeId scope, const Status& why) {
-  ASSERT(scopes_.at(scope)->refuses());
+  ASSERT(!why.ok());
   for (const auto& [name, id] : by_name_) {
     Sequence& sequence = at(id);
-    if (sequence.scope().id() == scope && sequence.is_configured()) sequence.refuse(why);
+    if (sequence.scope().id() == scope && sequence.is_configured()) sequence.scope_refused();
   }
 }
 
@@ -136,10 +136,10 @@ Status SequenceTable::resume_store(std::string_view store) {
     if (!sequence.give_up_restored())
       return {ErrorCode::UNAVAILABLE, "the log waits for the medium; try again"};
   }
+  stopped->begin_again();
   for (const auto& [name, id] : by_name_) {
     if (&at(id).scope() == stopped) at(id).begin_again();
   }
-  stopped->begin_again();
   return {};
 }
 

@@ -79,10 +79,10 @@ void SequenceTable::restore_sequence(const SequenceImage& image, Moves& all) {
   const SequenceSettings* configured = settings_.find(definition.name);
   SequenceSettings settings = configured != nullptr ? *configured : SequenceSettings();
   const StoreScope& scope = *scopes_.at(definition.scope);
-  const Status wrong = check_configured(definition, scope, configured);
-  const bool moves = !wrong.ok() && configured != nullptr && !has_open_ranges(image) &&
+  Stopped wrong = check_configured(definition, scope, configured);
+  const bool moves = wrong.by == Stop::elsewhere && !has_open_ranges(image) &&
                      may_move(definition, *configured) && stores_.contains(settings.store);
-  const bool stays = !wrong.ok() && !moves;
+  const bool stays = wrong.by != Stop::none && !moves;
   keep_ids(definition.binding, stays, settings);
   if (moves) {
     definition.scope = scope_for(settings.store).id();
@@ -101,7 +101,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image, Moves& all) {
   }
   accounts_.restored(sequence);
   know_periods(sequence.name(), settings);
-  if (stays) sequence.refuse(wrong);
+  if (stays) sequence.set_stopped(std::move(wrong));
 }
 
 // What one of them leased is not leased to another: a counter that they meet later knows nothing of
@@ -141,8 +141,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<User
   const SequenceId now = periods_.sequence_at(name, context_.clock.wall_ms() / 1'000);
   // It may have been forgotten while the clock was ahead.
   if (now != 0 && is_there(now)) return now;
-  if (!ending_.ok()) return ending_;
-  if (!refusing_.ok()) return refusing_;
+  if (const Status& refused = refusals_.any(); !refused.ok()) return refused;
   const std::string text(name);
   const SequenceSettings* settings = settings_.find(text);
   if (settings == nullptr) {
@@ -270,8 +269,8 @@ void SequenceTable::durable(LogPosition position) {
 
 void SequenceTable::flush_failed(const Status& status) {
   ASSERT(!status.ok());
-  if (ending_.ok()) ending_ = status;
-  for (const auto& [name, id] : by_name_) at(id).log_failed(status);
+  refusals_.log_failed = status;
+  for (const auto& [name, id] : by_name_) at(id).log_failed();
 }
 
 void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) const {
@@ -299,14 +298,14 @@ std::vector<std::string> SequenceTable::apply_settings(const TableLimits& limits
   for (const auto& [name, id] : by_name_) {
     Sequence& sequence = at(id);
     const SequenceSettings* settings = settings_.find(sequence.name());
-    const ErrorCode stopped = sequence.stopped().code();
-    const Status wrong = check_configured(sequence.definition(), sequence.scope(), settings);
-    if (stopped == ErrorCode::NO_SEQUENCE) {
+    const Stopped wrong = check_configured(sequence.definition(), sequence.scope(), settings);
+    if (sequence.stop() == Stop::unconfigured) {
       if (settings == nullptr) continue;
       // It may have come back with another counter.
-      if (!wrong.ok()) sequence.refuse(wrong);
+      if (wrong.by != Stop::none) sequence.set_stopped(wrong);
     } else if (settings == nullptr ||
-               (stopped == ErrorCode::SEQ_CHANGED && wrong.ok() && !sequence.scope().refuses()) ||
+               (sequence.stop() == Stop::elsewhere && wrong.by == Stop::none &&
+                !sequence.scope().refuses()) ||
                settings->store != sequence.scope().store_name() ||
                !(settings->binding == sequence.binding()) ||
                !(settings->progression == sequence.settings().progression)) {
@@ -314,8 +313,9 @@ std::vector<std::string> SequenceTable::apply_settings(const TableLimits& limits
       continue;
     }
     SequenceSettings shared = *settings;
-    keep_ids(sequence.definition().binding,
-             !wrong.ok() && sequence.stopped().code() == ErrorCode::SEQ_CHANGED, shared);
+    const bool stays = wrong.by != Stop::none &&
+                       (sequence.stop() == Stop::elsewhere || sequence.stop() == Stop::changed);
+    keep_ids(sequence.definition().binding, stays, shared);
     const std::string key = std::exchange(shared.binding.key, {});
     sequence.apply_settings(shared_settings_.find(std::move(shared)), key);
     know_periods(name, *settings);
@@ -324,16 +324,16 @@ std::vector<std::string> SequenceTable::apply_settings(const TableLimits& limits
 }
 
 void SequenceTable::refuse_requests(const Status& why) {
-  refusing_ = why;
-  for (const auto& [name, id] : by_name_) at(id).refuse_requests(why);
+  refusals_.refusing = why;
+  for (const auto& [name, id] : by_name_) at(id).requests_refused();
 }
 
 void SequenceTable::begin_stop(const Status& why) {
   ASSERT(!why.ok());
-  ending_ = why;
-  blocks_.end_all();
+  blocks_.end_all();  // while what ends may still be withdrawn
+  refusals_.ending = why;
   for (const auto& [id, scope] : scopes_) scope->stop();
-  for (const auto& [name, id] : by_name_) at(id).begin_stop(why);
+  for (const auto& [name, id] : by_name_) at(id).begin_stop();
 }
 
 bool SequenceTable::settled() const {

@@ -140,7 +140,7 @@ class SequenceTable final : public RemainderLogObserver,
   OneShot period_timer_{context_.timers};
   std::string looked_at_;  // the last one, for the end of its period
   NextNumbers next_;
-  Status ending_, refusing_;  // why the daemon ends, or refuses requests; no sequence is made
+  TableRefusals refusals_;
   std::vector<Sequence*> touched_, pumped_;  // pumped_: those of the turn that ends
   AwaitingFlushes awaiting_;
   FloorLooks looks_{context_, [this](SequenceId id) { end_look(id, true); }};

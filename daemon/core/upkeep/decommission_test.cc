@@ -232,7 +232,8 @@ TEST_CASE("OneDecommissionAtATime", "[core]") {
 
 TEST_CASE("ASequenceThatIsStoppedKeepsTheInstanceWhileItHasSomethingAvailable", "[core]") {
   Retiring here;
-  here.world.sequence("orders").refuse({ErrorCode::SEQ_CHANGED, "bound to another counter"});
+  here.world.sequence("orders").set_stopped(
+      {Stop::elsewhere, {ErrorCode::SEQ_CHANGED, "bound to another counter"}});
   REQUIRE(here.begin());
   CHECK(here.report->end == End::refused);
   CHECK(here.report->sequences[0].error.code() == ErrorCode::SEQ_CHANGED);

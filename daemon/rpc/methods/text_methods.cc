@@ -73,7 +73,7 @@ void method_next_text(const MethodContext& context, Session& session, const Mess
   if (!found.ok()) return answer_error(session, msgid, found.status());
   if (session.client != 0 && !is_fresh(context, session, msgid, *found, IssueKind::text, 1)) return;
   Sequence& sequence = context.table.at(*found);
-  if (sequence.stopped().ok()) {
+  if (sequence.stop() == Stop::none) {
     const Result<std::optional<TextForm>> form = context.table.admit_text(*found);
     if (!form.ok()) return answer_error(session, msgid, form.status());
     const std::int64_t wall_s = context.clock.wall_ms() / 1'000;

@@ -39,7 +39,7 @@ void pack_forecast(Packer& packer, const Exhaustion::Forecast& forecast) {
 // Whether this user may know how many IDs of the sequence there are, and were.
 bool may_count(const MethodContext& context, const Session& session, const Sequence& sequence) {
   // The users who may take its IDs are no longer configured.
-  if (sequence.stopped().code() == ErrorCode::NO_SEQUENCE)
+  if (sequence.stop() == Stop::unconfigured)
     return check_administers(context.control, session.peer, "").ok();
   return may_know(context, session.peer, sequence.name(), &sequence.settings().access);
 }
