@@ -237,7 +237,7 @@ void Daemon::tick() {
     std::string line = status_line();
     if (line != last_status_) notifier_.status(line);
     last_status_ = std::move(line);
-    stores_->note_silence(*table_);
+    stores_->note_silence(table_->scopes());
     table_->replays().expire(clock_.monotonic_ms());
     table_->accounts().sample_rates(clock_.monotonic_ms(), table_->blocks().ids());
     runway_watch_.check(*table_, journal_);
@@ -258,7 +258,7 @@ DaemonFacts Daemon::facts() const {
   DaemonFacts facts = process_facts(*log_);
   facts.state_how = state_how_;
   facts.uptime_ms = clock_.monotonic_ms() - started_ms_;
-  const StoreScope* home = table_->scope_of_store(configuration_.daemon.default_store);
+  const StoreScope* home = table_->scopes().find(configuration_.daemon.default_store);
   if (home != nullptr) facts.instance = to_hex(home->instance());
   facts.stores = store_facts(configuration_, *table_, *stores_);
   return facts;

@@ -30,7 +30,7 @@ std::string status_line(SequenceTable& table, std::size_t connections) {
                      std::to_string(sums.issued) + " IDs issued, " +
                      std::to_string(sums.available) + " available, " + std::to_string(connections) +
                      " connections" + stopped_text(sums.stopped) + runway_text(table);
-  for (const auto& [id, scope] : table.scopes()) {
+  for (const StoreScope* const scope : table.scopes().all()) {
     if (scope->store() == nullptr) continue;
     line += "; store " + scope->store_name() + " " + scope->state_name();
     if (!scope->last_error().ok()) line += " (" + scope->last_error().to_string() + ")";
@@ -42,7 +42,7 @@ std::vector<StoreFacts> store_facts(const Configuration& configuration, const Se
                                     const Stores& stores) {
   std::vector<StoreFacts> facts;
   for (const auto& [name, settings] : configuration.stores) {
-    const StoreScope* scope = table.scope_of_store(name);
+    const StoreScope* scope = table.scopes().find(name);
     const Status error = scope != nullptr ? scope->last_error() : Status();
     facts.push_back({name, store_type_name(settings.type),
                      scope != nullptr ? scope->state_name() : "waiting",

@@ -148,8 +148,8 @@ const LeaseFigures& Stores::lease_figures(const std::string& name) const {
   return entries_.at(name).measured->figures();
 }
 
-void Stores::note_silence(SequenceTable& table) const {
-  for (const auto& [name, entry] : entries_) table.note_silence(name, entry.measured->silent_ms());
+void Stores::note_silence(Scopes& scopes) const {
+  for (const auto& [name, entry] : entries_) scopes.note_silence(name, entry.measured->silent_ms());
 }
 
 bool Stores::quiet() const {

@@ -46,7 +46,7 @@ class Stores {
   const std::string& warning(const std::string& name) const { return entries_.at(name).warning; }
   // Of a store that is configured; as long as this lives.
   const LeaseFigures& lease_figures(const std::string& name) const;
-  void note_silence(SequenceTable& table) const;  // of those that do not answer
+  void note_silence(Scopes& scopes) const;  // of those that do not answer
   // No call is under way.
   bool quiet() const;
 

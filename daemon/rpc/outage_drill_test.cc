@@ -55,7 +55,7 @@ struct Drill {
     }
     world.settle();
     // What the daemon does in its tick.
-    world.core.table->note_silence("default", measured.silent_ms());
+    world.core.table->scopes().note_silence("default", measured.silent_ms());
     world.core.table->accounts().sample_rates(world.core.time.monotonic_ms(), 0);
     watch.check(*world.core.table, world.core.events);
     world.settle();
@@ -76,7 +76,7 @@ struct Drill {
   }
 
   std::string value(const std::string& sample) {
-    const StoreScope& scope = *world.core.table->scope_of_store("default");
+    const StoreScope& scope = *world.core.table->scopes().find("default");
     world.control.now.stores = {{"default", "mongodb", scope.state_name(),
                                  scope.last_error().ok() ? "" : scope.last_error().to_string(), "",
                                  &measured.figures()}};

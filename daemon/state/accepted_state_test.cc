@@ -210,7 +210,7 @@ TEST_CASE("PeriodsThatEndTogetherFitTheLogThatWaitsForTheMedium", "[accepted][pe
   const auto available = [&running] { return running.table->accounts().sums().available; };
   REQUIRE(available() > kNames * kHours);
   // A log whose older half is not on the medium yet, and that takes nothing more.
-  const DefineScope scope = running.table->scopes().begin()->second->definition();
+  const DefineScope scope = running.table->scopes().all().front()->definition();
   const auto fill = [&running, &scope] {
     for (int entries = 0; entries < 50; ++entries) running.log->append(scope);
     running.turn();

@@ -113,14 +113,14 @@ std::optional<std::pair<std::int64_t, std::int64_t>> Process::held_of(const std:
 void Process::resume_stores() {
   if (!turn_->serving() || place_.elsewhere) return;
   for (const Database* database : place_.databases) {
-    const StoreScope* scope = table_->scope_of_store(database->name());
+    const StoreScope* scope = table_->scopes().find(database->name());
     if (scope == nullptr || !scope->restored() || database->is_put_back()) continue;
     for (const Sequence* sequence : table_->list()) {
       if (&sequence->scope() != scope || !sequence->awaits_advance() || sequence->in_flight())
         continue;
       table_->advance(sequence->id(), 0, true, [](const Result<std::int64_t>&) {});
     }
-    if (!table_->resume_store(database->name()).ok()) continue;
+    if (!table_->scopes().resume(database->name()).ok()) continue;
     if (scope->restored()) stage_.history.violation("a store was resumed and is still stopped");
     stage_.happened(Kind::store_resumed, number());
   }

@@ -27,7 +27,7 @@ struct IdleHost {
     world().settle();
   }
   void beat() {
-    world().table->beat_stores();
+    world().table->scopes().beat();
     world().settle();
   }
   // What a person would do with a file or a directory of the server.
@@ -61,7 +61,7 @@ struct IdleHost {
   }
   CoreWorld& world() { return daemon.world; }
   ScriptedStore& store() { return daemon.world.store; }
-  const StoreScope& scope() { return *daemon.world.table->scope_of_store("default"); }
+  const StoreScope& scope() { return *daemon.world.table->scopes().find("default"); }
   Sequence& orders() { return world().table->at(world().table->find("orders")); }
 
   CoreDaemon daemon;

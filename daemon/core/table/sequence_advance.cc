@@ -1,7 +1,6 @@
-// The counters of sequences: where they are raised, and where their floors are read.
+// The counters of sequences: where they are raised.
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/table/sequence_table.h"
@@ -39,40 +38,6 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
 
 }  // namespace
 
-void SequenceTable::read_floor(SequenceId id, std::function<void(const Status&)> done) {
-  const Sequence& sequence = at(id);
-  LeaseStore* const store = sequence.scope().store();
-  ASSERT(store != nullptr);
-  store->read({sequence.binding(), sequence.scope().instance()},
-              [this, id, scope = sequence.scope().id(),
-               done = std::move(done)](const Result<CounterReading>& reading) {
-                scopes_.at(scope)->note(as_seen_of_store(reading.status()));
-                if (reading.ok() && is_there(id) && !at(id).counter_read(*reading))
-                  scopes_.at(scope)->note_raise(false);
-                end_look(id, as_seen_of_store(reading.status()).ok());
-                done(reading.status());
-              });
-}
-
-void SequenceTable::look(SequenceId id) {
-  if (looks_.begin(id, at(id).scope().verified())) read_floor(id, [](const Status&) {});
-}
-
-void SequenceTable::end_look(SequenceId id, bool over) {
-  looks_.end(id);
-  if (is_there(id)) at(id).looked(over);
-}
-
-void SequenceTable::scope_failed(ScopeId scope) {
-  std::vector<SequenceId> waiting = looks_.waiting();
-  for (const auto& [name, id] : by_name_) {
-    if (at(id).draining().active()) waiting.push_back(id);
-  }
-  for (const SequenceId id : waiting) {
-    if (is_there(id) && at(id).scope().id() == scope) at(id).looked(false);
-  }
-}
-
 void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,
                             std::function<void(Result<std::int64_t>)> done) {
   Sequence& sequence = at(id);
@@ -93,7 +58,7 @@ void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,
     ASSERT(is_there(id));  // an advance is under way until here
     at(id).end_advance(reached);
     if (!drops_parked || !reached.ok()) return done(std::move(reached));
-    read_floor(id, [reached, done](const Status& seen) {
+    scopes_.read_floor(id, [reached, done](const Status& seen) {
       done(seen.ok() ? reached : Result<std::int64_t>(seen));
     });
   };

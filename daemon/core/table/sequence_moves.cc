@@ -1,6 +1,12 @@
 #include "daemon/core/table/sequence_moves.h"
 
+#include "daemon/core/table/sequences.h"
+
 namespace seqd {
+
+void share_marks(const Sequences& sequences, const LeasedBelow& marks) {
+  for (Sequence* const one : sequences.all()) one->raise_high_water(marks.of(one->definition()));
+}
 
 bool has_open_ranges(const SequenceImage& image) {
   return !image.ranges.empty() || !image.blocks.empty() || image.intent || image.returning;

@@ -41,6 +41,12 @@ class LeasedBelow {
   std::map<Counter, std::int64_t> ends_;
 };
 
+class Sequences;
+
+// What one sequence leased is not leased to another: a counter that they meet later knows nothing
+// of it, and the one that leaves takes its mark along.
+void share_marks(const Sequences& sequences, const LeasedBelow& marks);
+
 // Of one start.
 struct Moves {
   explicit Moves(const StateImage& was) : image(was) {}

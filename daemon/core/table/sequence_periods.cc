@@ -165,16 +165,14 @@ Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {
 
 // Whether it has a sequence: no other name may have an entry, see StateBounds::kNameBytes.
 bool SequenceTable::is_known(std::string_view base) const {
-  if (names_.contains(base) || by_name_.contains(base)) return true;
-  const auto period = by_name_.lower_bound(std::string(base) + "@");
-  return period != by_name_.end() && base_of(period->first) == base;
+  return names_.contains(base) || sequences_.find_any_period(base) != nullptr;
 }
 
 DefineName* SequenceTable::find_name(std::string_view base) {
   if (const auto found = names_.find(base); found != names_.end()) return &found->second;
-  const auto own = by_name_.find(base);
-  if (own == by_name_.end() || !at(own->second).notes().plain_name) return nullptr;
-  at(own->second).notes().plain_name = false;
+  const Sequence* const own = sequences_.find(base);
+  if (own == nullptr || !own->notes().plain_name) return nullptr;
+  own->notes().plain_name = false;
   DefineName& known = names_[std::string(base)];
   known.name = base;
   return &known;
@@ -183,10 +181,10 @@ DefineName* SequenceTable::find_name(std::string_view base) {
 // Most names are those of one sequence, and nothing else is known of them: that is a flag of it.
 void SequenceTable::settle_name(std::string_view base) {
   const auto known = names_.find(base);
-  const auto own = by_name_.find(base);
-  if (known == names_.end() || own == by_name_.end()) return;
+  const Sequence* const own = sequences_.find(base);
+  if (known == names_.end() || own == nullptr) return;
   if (known->second != DefineName{known->first, 0, {}, {}}) return;
-  at(own->second).notes().plain_name = true;
+  own->notes().plain_name = true;
   names_.erase(known);
 }
 
@@ -209,15 +207,14 @@ void SequenceTable::note_begun(DefineName& known, const PeriodSettings& periods)
 SequenceId SequenceTable::find_period(std::string_view base) const {
   const PeriodRule* const rule = periods_.rule_of(base);
   if (rule == nullptr) return 0;
-  const auto found = by_name_.find(period_sequence(base, rule->at(wall_s(context_)).name));
-  return found == by_name_.end() ? 0 : found->second;
+  const Sequence* const found =
+      sequences_.find(period_sequence(base, rule->at(wall_s(context_)).name));
+  return found == nullptr ? 0 : found->id();
 }
 
 SequenceId SequenceTable::any_period_of(std::string_view name) const {
-  const std::string_view base = base_of(name);
-  if (const auto own = by_name_.find(base); own != by_name_.end()) return own->second;
-  const auto period = by_name_.lower_bound(std::string(base) + "@");
-  return period != by_name_.end() && base_of(period->first) == base ? period->second : 0;
+  const Sequence* const found = sequences_.find_any_period(base_of(name));
+  return found == nullptr ? 0 : found->id();
 }
 
 bool SequenceTable::is_present_period(std::string_view name) const {
@@ -232,7 +229,7 @@ bool SequenceTable::is_present_period(std::string_view name) const {
 bool SequenceTable::has_forgotten(std::string_view name) const {
   const auto known = names_.find(base_of(name));
   const PeriodRule* const rule = periods_.rule_of(base_of(name));
-  if (known == names_.end() || rule == nullptr || by_name_.contains(name)) return false;
+  if (known == names_.end() || rule == nullptr || sequences_.find(name) != nullptr) return false;
   const std::optional<Period> period = rule->named(period_of(name));
   return period && high_water_of_forgotten(known->second.forgotten, *period) > 0;
 }
@@ -241,7 +238,7 @@ void SequenceTable::record_purge(std::string_view base, std::function<void()> do
   const DefineName* const known = find_name(base);
   ASSERT(known != nullptr);
   context_.log.append(*known);
-  when_durable(std::move(done));
+  when_durable(0, std::move(done));
 }
 
 void SequenceTable::look_for_ends() {
@@ -258,14 +255,15 @@ void SequenceTable::look_on() {
   if (!refusals_.any().ok()) return;
   const bool half_full = 2 * size() >= limits_.sequences;
   const std::int64_t over_s = wall_s(context_) - (half_full ? kForgetForRoomAfterS : kForgetAfterS);
-  auto at = by_name_.upper_bound(looked_at_);
-  for (int looks = 0; at != by_name_.end(); ++looks) {
+  const Sequences::ByName& all = sequences_.by_name();
+  auto at = all.upper_bound(looked_at_);
+  for (int looks = 0; at != all.end(); ++looks) {
     if (looks == kLooksATurn || !context_.log.accepting()) {
       period_timer_.start(kLookOnMs, [this] { look_on(); });
       return;
     }
     looked_at_ = at->first;
-    Sequence& sequence = this->at(at->second);
+    Sequence& sequence = *at->second;
     ++at;
     const bool over = is_over(sequence, wall_s(context_));
     if (over) sequence.period_over();
@@ -320,10 +318,7 @@ void SequenceTable::forget(Sequence& sequence) {
   context_.log.append(ForgetSequence{id});
   budgets_.forgotten(sequence.definition());
   accounts_.forgotten(sequence);
-  known_.drop(sequence);
-  by_name_.erase(sequence.name());
-  if (last_.first == id) last_ = {};
-  sequences_.erase(id);
+  sequences_.remove(sequence);
   const auto name = names_.find(base);
   if (is_period || name == names_.end() || any_period_of(base) != 0) return;
   for (const std::string& form : name->second.forms) budgets_.form_forgotten(form);

@@ -20,10 +20,10 @@ Status SequenceTable::check_room(const DefineSequence& definition, bool named,
   const std::size_t most = named ? limits_.sequences : share_of_unnamed(limits_.sequences);
   const std::string kept =
       named ? "" : "; the last quarter is kept for sequences with a table of their own";
-  const std::string count = std::to_string(by_name_.size());
+  const std::string count = std::to_string(size());
   const char* limit = "limits.max_sequences";
   std::string why;
-  if (by_name_.size() >= most) {
+  if (size() >= most) {
     why = "there are " + count + " sequences already (limits.max_sequences)" + kept;
   } else if (!budgets_.may_define(definition, named)) {
     limit = "daemon.state_log_size";
@@ -31,7 +31,7 @@ Status SequenceTable::check_room(const DefineSequence& definition, bool named,
           " sequences (daemon.state_log_size)" + kept;
   } else if (!named && user) {
     const auto places =
-        std::min(static_cast<std::int64_t>(most - by_name_.size()), budgets_.room_for(definition));
+        std::min(static_cast<std::int64_t>(most - size()), budgets_.room_for(definition));
     if (!accounts_.may_make(*user, places))
       why = "this user began to use " + std::to_string(accounts_.made_by(*user)) +
             " names that are in no table, " + std::to_string(places) +

@@ -25,7 +25,6 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
                              Stores stores, const TableLimits& limits, BlockPages* pages)
     : context_(context),
       settings_(settings),
-      stores_(std::move(stores)),
       limits_(limits),
       replays_(context.log, limits.replays),
       budgets_(replays_, limits.state_bytes, limits.waiting),
@@ -35,57 +34,50 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
           [this](const Block& block, std::optional<std::int64_t> taken) {
             at(block.granted.sequence).block_over(block, taken);
           },
-          pages, limits.blocks) {}
+          pages, limits.blocks),
+      scopes_({context_, *this, sequences_, budgets_, refusals_}, std::move(stores)) {}
 
 // --- start
 
 void SequenceTable::restore(const StateImage& image) {
-  ASSERT(by_name_.empty() && scopes_.empty());
+  ASSERT(sequences_.size() == 0);
   next_ = image.next_numbers;
   for (const auto& [name, known] : image.names) {
     for (const std::string& form : known.forms) budgets_.form_defined(form);
   }
-  for (const auto& [id, definition] : image.scopes) {
-    StoreScope::Known known;
-    if (const auto found = image.databases.find(id); found != image.databases.end())
-      known.bound = found->second;
-    if (const auto found = image.heartbeats.find(id); found != image.heartbeats.end())
-      known.heartbeat = found->second;
-    add_scope(definition, std::move(known));
-  }
+  scopes_.restore(image);
   blocks_.restore(image);
   blocks_.await_clients();  // before a sequence that may not be served ends its blocks
   Moves moves(image);
   for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence, moves);
   // Both are in the order of the names. For plain ones see SequenceNotes.
-  auto own = by_name_.begin();
+  auto own = sequences_.by_name().begin();
   for (const auto& [name, known] : image.names) {
-    while (own != by_name_.end() && own->first < name) ++own;
-    const bool has_sequence = own != by_name_.end() && own->first == name;
+    while (own != sequences_.by_name().end() && own->first < name) ++own;
+    const bool has_sequence = own != sequences_.by_name().end() && own->first == name;
     if (has_sequence && known == DefineName{name, 0, {}, {}}) {
-      at(own->second).notes().plain_name = true;
+      own->second->notes().plain_name = true;
     } else {
       names_.emplace_hint(names_.end(), name, known);
     }
   }
-  if (!moves.moved.empty()) share_marks(moves.moved);
+  if (!moves.moved.empty()) share_marks(sequences_, moves.moved);
   replays_.restore(image, context_.clock.monotonic_ms());
-  for (const auto& [name, store] : stores_) scope_for(name);
-  for (const auto& [id, scope] : scopes_) scope->start();
+  scopes_.start();
 }
 
 void SequenceTable::restore_sequence(const SequenceImage& image, Moves& all) {
   DefineSequence definition = image.definition;
   const SequenceSettings* configured = settings_.find(definition.name);
   SequenceSettings settings = configured != nullptr ? *configured : SequenceSettings();
-  const StoreScope& scope = *scopes_.at(definition.scope);
+  const StoreScope& scope = scopes_.at(definition.scope);
   Stopped wrong = check_configured(definition, scope, configured);
   const bool moves = wrong.by == Stop::elsewhere && !has_open_ranges(image) &&
-                     may_move(definition, *configured) && stores_.contains(settings.store);
+                     may_move(definition, *configured) && scopes_.store(settings.store) != nullptr;
   const bool stays = wrong.by != Stop::none && !moves;
   keep_ids(definition.binding, stays, settings);
   if (moves) {
-    definition.scope = scope_for(settings.store).id();
+    definition.scope = scopes_.of_store(settings.store).id();
     definition.binding = binding_text(configured->binding, configured->progression);
   }
   Sequence& sequence = add_sequence(definition, settings);
@@ -104,40 +96,18 @@ void SequenceTable::restore_sequence(const SequenceImage& image, Moves& all) {
   if (stays) sequence.set_stopped(std::move(wrong));
 }
 
-// What one of them leased is not leased to another: a counter that they meet later knows nothing of
-// it, and the one that leaves takes its mark along.
-void SequenceTable::share_marks(const LeasedBelow& marks) {
-  for (const auto& [name, id] : by_name_) at(id).raise_high_water(marks.of(at(id).definition()));
-}
-
 Sequence& SequenceTable::add_sequence(const DefineSequence& definition, SequenceSettings settings) {
-  const SequenceId id = definition.sequence;
-  ASSERT(id != 0 && !is_there(id));
-  next_.sequence = std::max(next_.sequence, id + 1);
+  next_.sequence = std::max(next_.sequence, definition.sequence + 1);
   const std::string key = std::exchange(settings.binding.key, {});
-  auto sequence = std::make_unique<Sequence>(
-      contexts_.at(definition.scope), shared_settings_.find(std::move(settings)), key, definition);
-  const bool is_new = by_name_.emplace(sequence->name(), id).second;
-  ASSERT(is_new);
-  return *(sequences_[id] = std::move(sequence));
-}
-
-Sequence& SequenceTable::look_up(SequenceId id) {
-  ASSERT(id != 0);  // what find() and others say where there is none
-  last_ = {id, sequences_.at(id).get()};
-  return *last_.second;
-}
-
-Sequence* SequenceTable::find_kept(std::string_view name) {
-  Sequence* const found = known_.find(name);
-  if (found != nullptr) last_ = {found->id(), found};
-  return found;
+  return sequences_.add(std::make_unique<Sequence>(scopes_.context_of(definition.scope),
+                                                   shared_settings_.find(std::move(settings)), key,
+                                                   definition));
 }
 
 // --- requests
 
 Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<UserId> user) {
-  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+  if (const Sequence* const found = sequences_.find(name)) return found->id();
   const SequenceId now = periods_.sequence_at(name, context_.clock.wall_ms() / 1'000);
   // It may have been forgotten while the clock was ahead.
   if (now != 0 && is_there(now)) return now;
@@ -158,12 +128,11 @@ Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<User
     return Status(ErrorCode::EXHAUSTED,
                   "this state directory has no number left for another sequence");
   }
-  const auto store = stores_.find(settings->store);
-  if (store == stores_.end()) {
+  if (scopes_.store(settings->store) == nullptr) {
     return Status(ErrorCode::CONFIG, "\"" + text + "\" names the store \"" + settings->store +
                                          "\", which is not running; restart the daemon to use it");
   }
-  const StoreScope& scope = scope_for(settings->store);
+  const StoreScope& scope = scopes_.of_store(settings->store);
   if (scope.refuses()) return scope.last_error();
   DefineSequence definition;
   definition.sequence = next_.sequence;
@@ -185,8 +154,8 @@ Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<User
 }
 
 SequenceId SequenceTable::find(std::string_view name) const {
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? find_period(name) : found->second;
+  const Sequence* const found = sequences_.find(name);
+  return found == nullptr ? find_period(name) : found->id();
 }
 
 std::shared_ptr<const IdFormat> SequenceTable::format_of(std::string_view name) const {
@@ -201,15 +170,16 @@ const AccessSettings* SequenceTable::access_of(std::string_view name) const {
 
 std::vector<const Sequence*> SequenceTable::list() const {
   std::vector<const Sequence*> out;
-  out.reserve(by_name_.size());
-  for (const auto& [name, id] : by_name_) out.push_back(&at(id));
+  out.reserve(size());
+  for (const Sequence* const one : sequences_.all()) out.push_back(one);
   return out;
 }
 
 std::vector<const Sequence*> SequenceTable::list(std::string_view after, std::size_t most) const {
   std::vector<const Sequence*> out;
-  for (auto one = by_name_.upper_bound(after); one != by_name_.end() && out.size() < most; ++one)
-    out.push_back(&at(one->second));
+  const Sequences::ByName& all = sequences_.by_name();
+  for (auto one = all.upper_bound(after); one != all.end() && out.size() < most; ++one)
+    out.push_back(one->second);
   return out;
 }
 
@@ -270,19 +240,17 @@ void SequenceTable::durable(LogPosition position) {
 void SequenceTable::flush_failed(const Status& status) {
   ASSERT(!status.ok());
   refusals_.log_failed = status;
-  for (const auto& [name, id] : by_name_) at(id).log_failed();
+  for (Sequence* const one : sequences_.all()) one->log_failed();
 }
 
 void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) const {
-  entry(next_);
-  for (const auto& [id, scope] : scopes_) {
-    entry(scope->definition());
-    if (scope->bound()) entry(*scope->bound());
-    if (scope->heartbeat().scope != 0) entry(scope->heartbeat());
-  }
-  for (const auto& [name, id] : by_name_) {
-    at(id).snapshot(entry);
-    if (at(id).notes().plain_name) entry(DefineName{at(id).name(), 0, {}, {}});
+  NextNumbers next = next_;
+  next.scope = scopes_.next();
+  entry(next);
+  scopes_.snapshot(entry);
+  for (const Sequence* const one : sequences_.all()) {
+    one->snapshot(entry);
+    if (one->notes().plain_name) entry(DefineName{one->name(), 0, {}, {}});
   }
   for (const auto& [name, known] : names_) entry(known);
   replays_.snapshot(entry);
@@ -295,8 +263,8 @@ std::vector<std::string> SequenceTable::apply_settings(const TableLimits& limits
   replays_.set_limits(limits.replays);
   budgets_.set_limits(limits.state_bytes, limits.waiting);
   std::vector<std::string> not_applied;
-  for (const auto& [name, id] : by_name_) {
-    Sequence& sequence = at(id);
+  for (Sequence* const one : sequences_.all()) {
+    Sequence& sequence = *one;
     const SequenceSettings* settings = settings_.find(sequence.name());
     const Stopped wrong = check_configured(sequence.definition(), sequence.scope(), settings);
     if (sequence.stop() == Stop::unconfigured) {
@@ -318,35 +286,33 @@ std::vector<std::string> SequenceTable::apply_settings(const TableLimits& limits
     keep_ids(sequence.definition().binding, stays, shared);
     const std::string key = std::exchange(shared.binding.key, {});
     sequence.apply_settings(shared_settings_.find(std::move(shared)), key);
-    know_periods(name, *settings);
+    know_periods(sequence.name(), *settings);
   }
   return not_applied;
 }
 
 void SequenceTable::refuse_requests(const Status& why) {
   refusals_.refusing = why;
-  for (const auto& [name, id] : by_name_) at(id).requests_refused();
+  for (Sequence* const one : sequences_.all()) one->requests_refused();
 }
 
 void SequenceTable::begin_stop(const Status& why) {
   ASSERT(!why.ok());
   blocks_.end_all();  // while what ends may still be withdrawn
   refusals_.ending = why;
-  for (const auto& [id, scope] : scopes_) scope->stop();
-  for (const auto& [name, id] : by_name_) at(id).begin_stop();
+  scopes_.stop();
+  for (Sequence* const one : sequences_.all()) one->begin_stop();
 }
 
 bool SequenceTable::settled() const {
-  return std::all_of(scopes_.begin(), scopes_.end(),
-                     [](const auto& one) { return one.second->settled(); }) &&
-         std::none_of(by_name_.begin(), by_name_.end(),
-                      [this](const auto& one) { return at(one.second).in_flight(); });
+  return scopes_.settled() && std::ranges::none_of(sequences_.all(), [](const Sequence* one) {
+           return one->in_flight();
+         });
 }
 
 bool SequenceTable::leave_clean() {
   static_cast<void>(flush_issues());
-  bool recorded = false;
-  for (const auto& [id, scope] : scopes_) recorded = scope->leave_clean() || recorded;
+  const bool recorded = scopes_.leave_clean();
   if (recorded) context_.log.make_durable();
   return recorded;
 }

@@ -255,10 +255,10 @@ TEST_CASE("ATableThatComesBackByAReloadIsComparedWithItsFloor", "[core][reload]"
 
 TEST_CASE("ATableThatComesBackToAStoreThatWasPutBackSaysSo", "[core][reload]") {
   Removed orders;
-  orders.world.table->beat_stores();
+  orders.world.table->scopes().beat();
   orders.world.settle();
   orders.world.store.heartbeats.clear();
-  orders.world.table->beat_stores();
+  orders.world.table->scopes().beat();
   orders.world.settle();
   orders.world.settings.by_name["orders"] = orders.kept;
   CHECK(orders.world.table->apply_settings(orders.world.limits).empty());

@@ -13,7 +13,7 @@ using Identity = ScriptedStore::IdentityScript::Kind;
 const Status kDown(ErrorCode::UNAVAILABLE, "down");
 
 const StoreScope& scope_of(const CoreWorld& world) {
-  return *world.table->scope_of_store("default");
+  return *world.table->scopes().find("default");
 }
 
 // A daemon that issued IDs 1 to 3 of 10 from a server, and ended.

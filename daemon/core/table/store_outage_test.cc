@@ -14,7 +14,7 @@ const Status kDown(ErrorCode::UNAVAILABLE, "down");
 const Status kStopping(ErrorCode::STOPPING, "stop");
 
 const StoreScope& scope_of(const CoreWorld& world) {
-  return *world.table->scope_of_store("default");
+  return *world.table->scopes().find("default");
 }
 
 // A daemon of a server with IDs 2 to 10 available.

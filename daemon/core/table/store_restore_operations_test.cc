@@ -119,7 +119,7 @@ TEST_CASE("NothingIsSentToAnOlderCopyThatWasFound", "[store_restore]") {
   }
   REQUIRE(host.orders().in_flight());
   host.put_back();
-  host.world().table->beat_stores();
+  host.world().table->scopes().beat();
   REQUIRE(host.store().deliver());
   REQUIRE(host.scope().restored());
   host.wait(60'000);
@@ -212,7 +212,7 @@ TEST_CASE("ReturnInFlightIsNoGapInTheReportOfAnAbandonedStore", "[store_restore]
   REQUIRE(host.world().table->drain(host.orders().id(), 1'000, [](const DrainReport&) {}).ok());
   host.world().turn();
   host.put_back();
-  host.world().table->beat_stores();
+  host.world().table->scopes().beat();
   host.world().flush();
   REQUIRE(host.store().deliver());
   REQUIRE(host.scope().restored());

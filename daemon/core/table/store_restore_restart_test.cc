@@ -65,7 +65,7 @@ TEST_CASE("NewHostWhoseEntryIsGoneBeforeItsFirstHeartbeatStops", "[store_restore
   const ScriptedContents newest = contents;
   world.store.epochs.clear();
   world.settle();
-  REQUIRE(world.table->scope_of_store("default")->restored());
+  REQUIRE(world.table->scopes().find("default")->restored());
   REQUIRE(world.store.lease_calls.empty());
   world.kill();
   if (forfeits) forfeit(world);
@@ -73,13 +73,13 @@ TEST_CASE("NewHostWhoseEntryIsGoneBeforeItsFirstHeartbeatStops", "[store_restore
   world.settle();
   static_cast<void>(world.next("orders", {}, 60'000));
   world.settle();
-  REQUIRE(world.table->scope_of_store("default")->restored());
+  REQUIRE(world.table->scopes().find("default")->restored());
   REQUIRE(world.store.lease_calls.empty());
   // The right database has the entry.
   static_cast<ScriptedContents&>(world.store) = newest;
   world.restart();
   world.settle();
-  REQUIRE(world.table->scope_of_store("default")->verified());
+  REQUIRE(world.table->scopes().find("default")->verified());
 }
 
 // The copy was made between the claim and the first heartbeat: its entry has none, and a raise

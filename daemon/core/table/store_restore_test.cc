@@ -110,7 +110,7 @@ TEST_CASE("CounterThatWentBackDoesNotHideWhyTheStoreIsStopped", "[store_restore]
   REQUIRE(host.orders().stopped().text().find("older copy") != std::string::npos);
   REQUIRE(host.world().events.count(EventKind::sequence_stopped) == 1);
   REQUIRE(host.raise().ok());
-  REQUIRE(host.world().table->resume_store("default").ok());
+  REQUIRE(host.world().table->scopes().resume("default").ok());
   REQUIRE(host.daemon.one("orders") > 10);
 }
 
@@ -151,10 +151,10 @@ TEST_CASE("HeartbeatBelowZeroIsNone", "[store_restore]") {
   world.flush();
   REQUIRE(world.store.deliver());  // the claim
   world.store.epochs.clear();
-  world.store.heartbeats[world.table->scope_of_store("default")->instance()] = -5;
+  world.store.heartbeats[world.table->scopes().find("default")->instance()] = -5;
   world.settle();
   REQUIRE(world.store.beat_calls.size() == 1);
-  REQUIRE(world.table->scope_of_store("default")->restored());
+  REQUIRE(world.table->scopes().find("default")->restored());
 }
 
 }  // namespace

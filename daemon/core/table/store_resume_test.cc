@@ -25,13 +25,13 @@ TEST_CASE("RaisedCountersLetAHostContinueWithoutWhatItHadAvailable", "[store_res
   REQUIRE(available > 0);
   host.put_back();
   host.beat();
-  REQUIRE(host.world().table->resume_store("default").code() == ErrorCode::SEQ_REGRESSED);
+  REQUIRE(host.world().table->scopes().resume("default").code() == ErrorCode::SEQ_REGRESSED);
   REQUIRE(host.raise().ok());
   REQUIRE(host.daemon.error_of("orders") == ErrorCode::SEQ_REGRESSED);
   REQUIRE(host.store().next_id.at("orders") == high_water);
   const Token before = host.scope().instance();
-  REQUIRE(host.world().table->resume_store("default").ok());
-  REQUIRE(host.world().table->resume_store("default").ok());
+  REQUIRE(host.world().table->scopes().resume("default").ok());
+  REQUIRE(host.world().table->scopes().resume("default").ok());
   host.world().settle();
   REQUIRE(host.scope().instance() != before);
   REQUIRE(host.orders().totals().gaps == available);
@@ -55,7 +55,7 @@ TEST_CASE("StoreThatIsPutBackTwiceIsNoticedTwice", "[store_restore]") {
   host.put_back();
   host.beat();
   REQUIRE(host.raise().ok());
-  REQUIRE(host.world().table->resume_store("default").ok());
+  REQUIRE(host.world().table->scopes().resume("default").ok());
   const std::size_t leased = host.store().lease_calls.size();
   SECTION("when it went on") {
     host.world().settle();
@@ -95,10 +95,10 @@ TEST_CASE("RaiseIsFoundByTheNextProcessOrMissedInAnotherCopy", "[store_restore]"
   host.beat();
   host.put_back();
   host.beat();
-  host.world().table->note_raised("default");
+  host.world().table->scopes().note_raised("default");
   REQUIRE_FALSE(host.scope().raised());  // nothing is yet
   REQUIRE(host.raise().ok());
-  host.world().table->note_raised("default");
+  host.world().table->scopes().note_raised("default");
   host.world().settle();
   REQUIRE(host.scope().raised());
   host.end(clean);
@@ -107,12 +107,12 @@ TEST_CASE("RaiseIsFoundByTheNextProcessOrMissedInAnotherCopy", "[store_restore]"
   host.world().start();
   host.world().settle();
   REQUIRE(host.scope().raised());
-  REQUIRE(host.world().table->resume_store("default").code() == ErrorCode::SEQ_REGRESSED);
-  host.world().table->read_floor(host.orders().id(),
-                                 [](const Status& seen) { REQUIRE(seen.ok()); });
+  REQUIRE(host.world().table->scopes().resume("default").code() == ErrorCode::SEQ_REGRESSED);
+  host.world().table->scopes().read_floor(host.orders().id(),
+                                          [](const Status& seen) { REQUIRE(seen.ok()); });
   host.world().settle();
   REQUIRE(host.scope().raised() != another);
-  REQUIRE(host.world().table->resume_store("default").ok() != another);
+  REQUIRE(host.world().table->scopes().resume("default").ok() != another);
 }
 
 // What is open in a database that goes on as an older copy is given up: nothing ends it any more.
@@ -139,7 +139,7 @@ TEST_CASE("ReturnThatWasOpenDoesNotKeepARestoredStoreStopped", "[store_restore]"
   REQUIRE(host.scope().restored());
   const std::int64_t high_water = host.orders().high_water();
   REQUIRE(host.raise().ok());
-  REQUIRE(host.world().table->resume_store("default").ok());
+  REQUIRE(host.world().table->scopes().resume("default").ok());
   host.world().settle();
   REQUIRE(host.orders().draining().returning() == 0);
   REQUIRE(host.orders().totals().gaps == 9);
@@ -169,7 +169,7 @@ TEST_CASE("LeaseBeingLookedUpIsAbandonedWhenARestoredStoreContinues", "[store_re
   host.beat();
   REQUIRE(host.scope().restored());
   REQUIRE(host.raise().ok());
-  REQUIRE(host.world().table->resume_store("default").ok());
+  REQUIRE(host.world().table->scopes().resume("default").ok());
   const std::size_t asked = host.store().resolve_calls.size();
   host.world().settle();
   if (restarts) host.world().restart();
@@ -193,12 +193,12 @@ TEST_CASE("HeartbeatThatHangsOverAResumeChangesNothing", "[store_restore]") {
   host.put_back();
   host.store().beats = {{kind}};
   host.store().beats.front().late = true;
-  host.world().table->beat_stores();
+  host.world().table->scopes().beat();
   static_cast<void>(host.world().next("orders", {}, 60'000));
   host.world().settle();
   REQUIRE(host.scope().restored());
   REQUIRE(host.raise().ok());
-  REQUIRE(host.world().table->resume_store("default").ok());
+  REQUIRE(host.world().table->scopes().resume("default").ok());
   host.world().turn();
   host.world().flush();  // the claim is sent
   REQUIRE(host.store().deliver_late());
@@ -227,7 +227,7 @@ TEST_CASE("StoreThatRefusesAClaimAsAnOlderCopyIsResumedByTheNextOne", "[store_re
   REQUIRE(host.daemon.error_of("orders") == ErrorCode::SEQ_REGRESSED);
   REQUIRE_FALSE(host.store().claim_calls.back().resumes);
   REQUIRE(host.raise().ok());
-  REQUIRE(host.world().table->resume_store("default").ok());
+  REQUIRE(host.world().table->scopes().resume("default").ok());
   // Also where its answer is lost once.
   host.store().claims.push_back({ScriptedStore::ClaimScript::Kind::failed, {}});
   host.store().claims.back().error = {ErrorCode::UNAVAILABLE, "the store is away"};
@@ -251,11 +251,11 @@ TEST_CASE("NewInstanceThatMetAnOlderCopyUsesTheRightDatabase", "[store_restore]"
       {ScriptedStore::ClaimScript::Kind::failed, {ErrorCode::SEQ_REGRESSED, "an older copy"}});
   static_cast<void>(world.next("orders"));
   world.settle();
-  REQUIRE(world.table->scope_of_store("default")->restored());
+  REQUIRE(world.table->scopes().find("default")->restored());
   world.restart();
   static_cast<void>(world.next("orders"));
   world.settle();
-  REQUIRE(world.table->scope_of_store("default")->verified());
+  REQUIRE(world.table->scopes().find("default")->verified());
 }
 
 }  // namespace

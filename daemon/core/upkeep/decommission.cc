@@ -52,9 +52,10 @@ Status Decommission::begin(bool only_look, std::int64_t timeout_ms, Done done) {
 void Decommission::list_stores() {
   std::set<ScopeId> used;
   for (const Sequence* sequence : table_.list()) used.insert(sequence->scope().id());
-  for (const auto& [id, scope] : table_.scopes()) {
+  for (const StoreScope* const scope : table_.scopes().all()) {
     // What moved away from a store that is not configured any more has left nothing to give up.
-    const bool is_over = scope->store() == nullptr && (!scope->has_history() || !used.contains(id));
+    const bool is_over =
+        scope->store() == nullptr && (!scope->has_history() || !used.contains(scope->id()));
     if (!is_over) add_store(scope->store_name(), scope->instance());
   }
   for (const RetiredInstance& one : marked_) add_store(one.store, one.instance);
@@ -65,7 +66,7 @@ void Decommission::add_store(const std::string& name, const Token& instance) {
     if (listed.name == name && listed.instance == instance) return;
   }
   DecommissionReport::OfStore part{name, instance, {}, false, {}};
-  const StoreScope* scope = table_.scope_of_store(name);
+  const StoreScope* scope = table_.scopes().find(name);
   if (scope == nullptr || scope->store() == nullptr) {
     part.error = {ErrorCode::CONFIG,
                   "store \"" + name + "\" is not running; configure it and restart"};
@@ -101,7 +102,7 @@ void Decommission::ask_stores(bool only_look) {
   for (std::size_t part = 0; part < report_.stores.size(); ++part) {
     const DecommissionReport::OfStore& of = report_.stores[part];
     if (!of.error.ok()) continue;
-    const StoreScope* const scope = table_.scope_of_store(of.name);
+    const StoreScope* const scope = table_.scopes().find(of.name);
     ASSERT(scope != nullptr && scope->store() != nullptr);
     Call call{part, scope->store(), {}};
     call.request.instance = of.instance;

@@ -59,7 +59,7 @@ struct Retiring {
     world.settle();
     return report;
   }
-  Token instance() const { return world.table->scope_of_store("default")->instance(); }
+  Token instance() const { return world.table->scopes().find("default")->instance(); }
   bool known() const { return world.store.epochs.contains(instance()); }
 
   CoreWorld world;

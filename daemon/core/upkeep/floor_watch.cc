@@ -31,7 +31,7 @@ void FloorWatch::begin_round() {
   left_.clear();
   away_.clear();
   missed_ = false;
-  table_.beat_stores();
+  table_.scopes().beat();
   for (const Sequence* sequence : table_.list()) {
     // What is left of another counter is not compared with the one that is configured.
     const bool is_of_it = sequence->is_configured();
@@ -60,7 +60,7 @@ void FloorWatch::read(SequenceId id) {
     return;
   }
   ++reads_;
-  table_.read_floor(id, [this, store](const Status& seen) {
+  table_.scopes().read_floor(id, [this, store](const Status& seen) {
     ASSERT(reads_ > 0 && reads_ <= kReadsAtATime);
     --reads_;
     if (!seen.ok() && error_info(seen.code()).retry == Retry::again) {

@@ -57,8 +57,10 @@ struct Batch : std::enable_shared_from_this<Batch> {
       const Sequence& sequence = reply.table.at(id);
       const StoreScope& scope = sequence.scope();
       if (resume && scope.restored() && (scope.raised() || !sequence.awaits_advance())) {
-        reply.table.read_floor(id, [self = shared_from_this(), name = sequence.name()](
-                                       const Status& seen) { self->ended(name, seen, 0); });
+        reply.table.scopes().read_floor(
+            id, [self = shared_from_this(), name = sequence.name()](const Status& seen) {
+              self->ended(name, seen, 0);
+            });
         continue;
       }
       // For every host: ranges that are parked in an older copy, or that any host leased from it
@@ -87,12 +89,13 @@ struct Batch : std::enable_shared_from_this<Batch> {
     if (error.empty()) error = "\"" + name + "\": " + status.to_string();
   }
   void finish() {
-    const StoreScope* scope = reply.table.scope_of_store(reply.name);
+    const StoreScope* scope = reply.table.scopes().find(reply.name);
     // The table keeps every scope until the daemon ends.
     ASSERT(scope != nullptr);
     const bool stopped = scope->restored();
-    if (!resume && failed == 0) reply.table.note_raised(reply.name);
-    const Status resumed = resume && failed == 0 ? reply.table.resume_store(reply.name) : Status();
+    if (!resume && failed == 0) reply.table.scopes().note_raised(reply.name);
+    const Status resumed =
+        resume && failed == 0 ? reply.table.scopes().resume(reply.name) : Status();
     if (!resumed.ok()) return reply.fail(resumed);
     reply.result([&](protocol::Buffer& out) {
       Packer packer(out);
@@ -119,7 +122,7 @@ void method_advance_store(const MethodContext& context, Session& session,
                           const protocol::Message& message) {
   const Result<Wanted> wanted = read_wanted(message);
   if (!wanted.ok()) return answer_error(session, message.msgid, wanted.status());
-  const StoreScope* const scope = context.table.scope_of_store(wanted->store);
+  const StoreScope* const scope = context.table.scopes().find(wanted->store);
   if (scope == nullptr || scope->store() == nullptr)
     return answer_error(session, message.msgid,
                         {ErrorCode::BAD_REQUEST,

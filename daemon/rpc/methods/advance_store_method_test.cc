@@ -26,11 +26,11 @@ struct PutBack : Service {
     }
     CHECK(ask(request("next", "orders")).id() == 1);
     core().settle();
-    core().table->beat_stores();
+    core().table->scopes().beat();
     core().settle();
     core().store.next_id["orders"] = 1;
     core().store.heartbeats.clear();
-    core().table->beat_stores();
+    core().table->scopes().beat();
     core().settle();
     CHECK(code(request("next", "orders")) == ErrorCode::SEQ_REGRESSED);
   }
@@ -58,7 +58,7 @@ TEST_CASE("AdvanceStoreThatResumesDoesNotRaiseAgainWhatIsRaised", "[rpc]") {
   const std::int64_t floor = service.core().store.floors.at("orders");
   service.core().store.next_id["orders"] += 100;
   CHECK(service.code(resume("default")) == ErrorCode::OK);
-  CHECK_FALSE(service.core().table->scope_of_store("default")->restored());
+  CHECK_FALSE(service.core().table->scopes().find("default")->restored());
   CHECK(service.core().store.floors.at("orders") == floor);
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("AdvanceStoreDoesNotResumeWhereAnotherCopyWasPutInPlaceAfterTheRaise",
   service.core().store.next_id["orders"] = 1;
   service.core().store.floors.clear();
   CHECK(service.code(resume("default")) == ErrorCode::SEQ_REGRESSED);
-  CHECK(service.core().table->scope_of_store("default")->restored());
+  CHECK(service.core().table->scopes().find("default")->restored());
   // Until it is raised again, however often it is asked for.
   CHECK(service.code(resume("default")) == ErrorCode::SEQ_REGRESSED);
   CHECK(service.code(advance_store("default")) == ErrorCode::OK);
@@ -87,7 +87,7 @@ TEST_CASE("AdvanceStoreDoesNotResumeOnAYoungerCopyThatWasPutInPlaceAfterTheRaise
   service.core().store.next_id["orders"] += 20;
   service.core().store.floors.clear();
   CHECK(service.code(resume("default")) == ErrorCode::SEQ_REGRESSED);
-  CHECK(service.core().table->scope_of_store("default")->restored());
+  CHECK(service.core().table->scopes().find("default")->restored());
 }
 
 // It moves the counter only: what is parked in the older copy may have been issued since.
@@ -110,9 +110,9 @@ TEST_CASE("AdvanceStoreDoesNotResumeWithoutTheCountersThatWereRaised", "[rpc]") 
   CHECK(service.code(advance_store("default")) == ErrorCode::OK);
   service.core().store.readings = {{ScriptedStore::ReadScript::Kind::failed}};
   CHECK(service.code(resume("default")) == ErrorCode::OK);
-  CHECK(service.core().table->scope_of_store("default")->restored());
+  CHECK(service.core().table->scopes().find("default")->restored());
   CHECK(service.code(resume("default")) == ErrorCode::OK);
-  CHECK_FALSE(service.core().table->scope_of_store("default")->restored());
+  CHECK_FALSE(service.core().table->scopes().find("default")->restored());
 }
 
 // More sequences than begin again in one turn: until all of them may, none does.
@@ -123,7 +123,7 @@ TEST_CASE("AdvanceStoreThatResumesInPartsComparesAllAgain", "[rpc][large]") {
   CHECK(service.code(request("next", "orders")) == ErrorCode::SEQ_REGRESSED);
   service.core().store.floors.clear();
   CHECK(service.code(resume("default")) == ErrorCode::SEQ_REGRESSED);
-  CHECK(service.core().table->scope_of_store("default")->restored());
+  CHECK(service.core().table->scopes().find("default")->restored());
 }
 
 TEST_CASE("AdvanceStoreRaisesNothingOnResumeBeforeTheStoreIsCompared", "[rpc]") {
@@ -163,7 +163,7 @@ TEST_CASE("AdvanceStoreThatFailsResumesNothing", "[rpc]") {
   PutBack service;
   service.core().store.advances = {{ScriptedStore::AdvanceScript::Kind::failed}};
   CHECK(service.code(resume("default")) == ErrorCode::OK);
-  CHECK(service.core().table->scope_of_store("default")->restored());
+  CHECK(service.core().table->scopes().find("default")->restored());
 }
 
 // Another host may have leased from its counter, and would issue again what this one leased.
@@ -176,7 +176,7 @@ TEST_CASE("AdvanceStoreResumesNothingWhereACounterIsNotConfigured", "[rpc]") {
   auto said = map_of(reply);
   CHECK(said["failed"] == "1");
   CHECK(said["error"].find("\"s0\": NO_SEQUENCE") == 0);
-  CHECK(core.table->scope_of_store("default")->restored());
+  CHECK(core.table->scopes().find("default")->restored());
 }
 
 // Over many sequences it takes long enough for a period to be forgotten meanwhile.

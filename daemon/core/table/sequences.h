@@ -1,0 +1,55 @@
+// Sequences: all sequences, by number and by name. One may be removed while its number is still
+// known elsewhere: contains() says so. Owned by the SequenceTable; loop thread.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <ranges>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "daemon/core/names/known_names.h"
+#include "daemon/core/sequence/sequence.h"
+
+namespace seqd {
+
+class Sequences {
+ public:
+  using ByName = std::map<std::string_view, Sequence*>;  // no hash: callers choose the names
+
+  std::size_t size() const { return by_name_.size(); }
+  const ByName& by_name() const { return by_name_; }
+  // In the order of their names.
+  auto all() const { return std::views::values(by_name_); }
+  auto of(const StoreScope& scope) const {
+    return all() |
+           std::views::filter([&scope](const Sequence* one) { return &one->scope() == &scope; });
+  }
+
+  // Of that very name; null: there is none.
+  Sequence* find(std::string_view name) const;
+  // Of that base name, or any of its periods, which share progression and rule. Null: none.
+  Sequence* find_any_period(std::string_view base) const;
+  // As find(), faster; null: that was not kept. What was kept is found until it is removed.
+  Sequence* find_kept(std::string_view name);
+  void keep(Sequence& sequence) { kept_.keep(sequence, size()); }
+
+  bool contains(SequenceId id) const { return id == last_.first ? id > 0 : by_id_.contains(id); }
+  Sequence& at(SequenceId id) { return id != 0 && id == last_.first ? *last_.second : look_up(id); }
+  const Sequence& at(SequenceId id) const { return *by_id_.at(id); }
+
+  Sequence& add(std::unique_ptr<Sequence> sequence);
+  void remove(const Sequence& sequence);
+
+ private:
+  Sequence& look_up(SequenceId id);
+
+  std::unordered_map<SequenceId, std::unique_ptr<Sequence>> by_id_;
+  std::pair<SequenceId, Sequence*> last_;  // what at() found last; 0: nothing
+  ByName by_name_;
+  KnownNames<Sequence> kept_;
+};
+
+}  // namespace seqd
