@@ -25,7 +25,7 @@ std::string runway_text(SequenceTable& table) {
 
 std::string status_line(SequenceTable& table, std::size_t connections) {
   const SequenceAccounts::Sums& sums = table.accounts().sums();
-  const std::size_t sequences = table.size();
+  const std::size_t sequences = table.sequences().size();
   std::string line = std::to_string(sequences) + (sequences == 1 ? " sequence, " : " sequences, ") +
                      std::to_string(sums.issued) + " IDs issued, " +
                      std::to_string(sums.available) + " available, " + std::to_string(connections) +

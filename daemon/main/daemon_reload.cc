@@ -40,7 +40,7 @@ Result<ReloadReport> Daemon::apply_configuration(Result<Configuration> next) {
     return next.status();
   }
   std::set<std::string> in_use;
-  for (const Sequence* one : table_->list()) in_use.emplace(base_of(one->name()));
+  for (const Sequence* one : table_->sequences().all()) in_use.emplace(base_of(one->name()));
   for (const InsertQueues::View& one : inserts_->list()) in_use.insert(one.name);
   const ConfigurationChanges changes = prepare_reload(configuration_, *next, in_use);
   configuration_ = std::move(*next);

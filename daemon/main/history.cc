@@ -143,7 +143,7 @@ void History::report_gaps(const Started& state) {
 
 void History::complete(HistorySequence& sequence) const {
   // By its number, which is found faster than a name; a batch may have thousands.
-  if (table_ == nullptr || !table_->is_there(sequence.id)) return;
+  if (table_ == nullptr || !table_->sequences().contains(sequence.id)) return;
   const Sequence& from = table_->at(sequence.id);
   if (from.name() != sequence.name) return;
   sequence.totals = from.totals();

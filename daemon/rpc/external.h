@@ -37,9 +37,10 @@ inline std::vector<Run> to_external(const IdProgression& progression, std::span<
 // Of a period that was forgotten, that of the others. Null also where this daemon holds no sequence
 // of that name.
 inline Progression progression_of(const SequenceTable& table, std::string_view name) {
-  SequenceId sequence = table.find(name);
-  if (sequence == 0) sequence = table.any_period_of(name);
-  return sequence == 0 ? nullptr : table.at(sequence).settings().progression.compiled;
+  const SequenceId present = table.find(name);
+  const Sequence* const sequence =
+      present != 0 ? &table.at(present) : table.sequences().find_any_period(name);
+  return sequence == nullptr ? nullptr : sequence->settings().progression.compiled;
 }
 
 }  // namespace seqd

@@ -226,12 +226,13 @@ TEST_CASE("OnlyAllowedUsersTakeTheIdsOfASequence", "[rpc]") {
     CHECK(service.by(kStranger, take(method), {kGroup}) == ErrorCode::OK);
     CHECK(service.by(0, take(method)) == ErrorCode::OK);
     CHECK(service.by(ScriptedControl::kUser, take(method)) == ErrorCode::OK);
-    const std::int64_t issued = service.world.core.table->list().front()->totals().issued;
+    const std::int64_t issued =
+        service.world.core.table->sequences().all().front()->totals().issued;
     const Reply reply = service.world.ask(service.world.connect(kStranger, {5}), take(method));
     CHECK(reply.code == ErrorCode::DENIED);
     CHECK(reply.text.find("user 1001 may not take IDs of \"orders\"") == 0);
     CHECK(reply.text.find("\"allow\"") != std::string::npos);
-    CHECK(service.world.core.table->list().front()->totals().issued == issued);
+    CHECK(service.world.core.table->sequences().all().front()->totals().issued == issued);
   }
 }
 
@@ -251,7 +252,7 @@ TEST_CASE("AUserWhoIsDeniedMakesNoSequence", "[rpc]") {
   for (const char* const method : {"next", "range", "next_text"})
     CHECK(service.by(kStranger, take(method)) == ErrorCode::DENIED);
   CHECK(service.by(kStranger, request("insert", "orders", 2, "\x80")) == ErrorCode::DENIED);
-  CHECK(service.world.core.table->list().empty());
+  CHECK(service.world.core.table->sequences().all().empty());
   CHECK(service.by(kStranger, peek_request(1, "orders")) == ErrorCode::DENIED);
 }
 

@@ -206,7 +206,7 @@ TEST_CASE("PeriodsThatEndTogetherFitTheLogThatWaitsForTheMedium", "[accepted][pe
     running.settle();
     running.time.wall_set_ms += kHourMs;
   }
-  REQUIRE(running.table->size() == kNames * kHours);
+  REQUIRE(running.table->sequences().size() == kNames * kHours);
   const auto available = [&running] { return running.table->accounts().sums().available; };
   REQUIRE(available() > kNames * kHours);
   // A log whose older half is not on the medium yet, and that takes nothing more.
@@ -241,15 +241,15 @@ TEST_CASE("PeriodsThatEndTogetherFitTheLogThatWaitsForTheMedium", "[accepted][pe
     running.time.advance(60'000);
     running.turn();
   }
-  CHECK(running.table->size() == kNames * kHours);
-  for (int rounds = 0; rounds < 1'000 && running.table->size() > kNames; ++rounds) {
+  CHECK(running.table->sequences().size() == kNames * kHours);
+  for (int rounds = 0; rounds < 1'000 && running.table->sequences().size() > kNames; ++rounds) {
     running.settle();
     running.time.advance(1'000);
   }
-  CHECK(running.table->size() == kNames);  // the newest of each
+  CHECK(running.table->sequences().size() == kNames);  // the newest of each
   running.settle();
   running.restart();
-  CHECK(running.table->size() == kNames);
+  CHECK(running.table->sequences().size() == kNames);
 }
 
 }  // namespace

@@ -48,11 +48,11 @@ TEST_CASE("ALogThatWasMadeSmallerIsRefusedWhereARotationCouldFail", "[accepted]"
   running.start();
   CHECK(check_state_room(running.table->budgets(), enough).ok());
   // And it holds, whatever comes.
-  for (const Sequence* sequence : running.table->list())
+  for (const Sequence* sequence : running.table->sequences().all())
     REQUIRE(running.table->at(sequence->id()).wait({1, 1, 0, 1}, IssueKind::single, 1, -1).ok());
   running.settle();
   CHECK(running.table->accounts().sums().issued ==
-        static_cast<std::int64_t>(running.table->size()));
+        static_cast<std::int64_t>(running.table->sequences().size()));
 }
 
 // Formats of names change until the log has no room for another form; before and behind a restart
@@ -86,7 +86,7 @@ TEST_CASE("FormsOfTextsAreCountedInTheState", "[accepted]") {
       running.settle();
     }
   }
-  CAPTURE(admitted, running.table->size(), running.table->budgets().state_bytes());
+  CAPTURE(admitted, running.table->sequences().size(), running.table->budgets().state_bytes());
   CHECK(admitted > 50);
   CHECK(busy > 0);
   CHECK(std::exchange(running.rotated, false));

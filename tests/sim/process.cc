@@ -212,7 +212,7 @@ void Process::load_settings() {
   turn_->end();
   const std::map<std::string, SequenceSettings> before = settings_.by_name;
   settings_ = reloaded(settings_, place_.settings.written(), [this](const std::string& name) {
-    return table_->any_period_of(name) != 0;
+    return table_->sequences().find_any_period(name) != nullptr;
   });
   set_floor_checks();
   not_applied_.clear();
@@ -315,7 +315,7 @@ void Process::die(const Status& /*status*/) {
 
 void Process::check() {
   const StateImage& image = place_.mirror.image();
-  for (const Sequence* sequence : table_->list()) {
+  for (const Sequence* sequence : table_->sequences().all()) {
     const SequenceTotals& totals = sequence->totals();
     const auto wrong = [&](const char* what) {
       stage_.history.violation("daemon " + std::to_string(number()) + ", \"" + sequence->name() +

@@ -27,7 +27,7 @@ void Process::begin_stop() {
 
 // Of `name`, what is left of a period that the configuration does not know any more; 0: nothing.
 SequenceId Process::find_left_over(std::string_view name) const {
-  for (const Sequence* sequence : table_->list()) {
+  for (const Sequence* sequence : table_->sequences().all()) {
     const bool is_left = !period_of(sequence->name()).empty() && !sequence->holds_nothing() &&
                          sequence->stop() == Stop::unconfigured;
     if (is_left && base_of(sequence->name()) == name) return sequence->id();
@@ -115,7 +115,7 @@ void Process::resume_stores() {
   for (const Database* database : place_.databases) {
     const StoreScope* scope = table_->scopes().find(database->name());
     if (scope == nullptr || !scope->restored() || database->is_put_back()) continue;
-    for (const Sequence* sequence : table_->list()) {
+    for (const Sequence* sequence : table_->sequences().all()) {
       if (&sequence->scope() != scope || !sequence->awaits_advance() || sequence->in_flight())
         continue;
       table_->advance(sequence->id(), 0, true, [](const Result<std::int64_t>&) {});

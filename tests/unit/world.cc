@@ -75,7 +75,7 @@ void CoreWorld::turn() {
   table->blocks().publish();
   for (Answer& answer : std::exchange(answers.staged, {}))
     answers.sent.push_back(std::move(answer));
-  unchecked_ = ++turns_ % (1 + table->size() / kChecked) != 0;
+  unchecked_ = ++turns_ % (1 + table->sequences().size() / kChecked) != 0;
   if (!unchecked_) check();
 }
 
@@ -125,7 +125,7 @@ void CoreWorld::check() const {
   ASSERT(made.names == log.image.names);
   ASSERT(made.next_numbers == log.image.next_numbers);
   ASSERT(made.clients == log.image.clients);
-  for (const Sequence* sequence : table->list()) {
+  for (const Sequence* sequence : table->sequences().all()) {
     const SequenceTotals& totals = sequence->totals();
     ASSERT(totals.leased == totals.issued + sequence->available() + sequence->out() +
                                 sequence->draining().returning() + totals.returned + totals.gaps);

@@ -65,7 +65,7 @@ struct Lost {
       REQUIRE_FALSE(world.next(name));
     }
     world.settle();
-    REQUIRE(world.table->size() == static_cast<std::size_t>(count));
+    REQUIRE(world.table->sequences().size() == static_cast<std::size_t>(count));
     daemon.leave_clean();
     // Twice, because the heartbeat is looked at again between them.
     world.store.claims.resize(2, {ScriptedStore::ClaimScript::Kind::lost, {}});

@@ -134,6 +134,15 @@ bool read_alike(const Form& a, const Form& b) {
   return a.unit == "-" || date_places(a.compiled) == date_places(b.compiled);
 }
 
+Status may_come_again(const std::string& name, const std::string& former, const std::string& now) {
+  return {ErrorCode::SEQ_CHANGED,
+          "a text of \"" + name + "\" as it is written now (" + form_shown(now) +
+              ") may be one that was issued before (" + form_shown(former) +
+              "): configure the former format, key and period again, or a format that differs "
+              "from it in a character at a place that both have, as another prefix, or give the "
+              "sequence another name"};
+}
+
 }  // namespace
 
 std::string form_of(const SequenceSettings& settings) {
@@ -154,6 +163,13 @@ bool may_repeat(const std::string& former, const std::string& now) {
   const std::optional<Form> b = read_form(now);
   if (!a || !b) return true;
   return !differ_somewhere(*a, *b) && !read_alike(*a, *b);
+}
+
+Status check_form(const DefineName& known, const std::string& now) {
+  for (const std::string& former : known.forms) {
+    if (may_repeat(former, now)) return may_come_again(known.name, former, now);
+  }
+  return {};
 }
 
 std::string form_shown(const std::string& form) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/core/log/name_entry.h"
 #include "daemon/core/settings/sequence_settings.h"
 
 namespace seqd {
@@ -21,6 +22,9 @@ std::string form_of(const SequenceSettings& settings);
 // Whether a text in the form `now` may be that of another ID in the form `former`. What cannot be
 // read may.
 bool may_repeat(const std::string& former, const std::string& now);
+
+// Whether a text in the form `now` may be that of an ID in a form that the name had. SEQ_CHANGED.
+Status check_form(const DefineName& known, const std::string& now);
 
 // The format in quotation marks, and what else is in the form: for people.
 std::string form_shown(const std::string& form);

@@ -309,7 +309,7 @@ TEST_CASE("WhoIsForgottenIsNoneOfTheRates", "[sequence_rates]") {
   CHECK(here.world.table->accounts().issued_here() == 2);
   sample();
   CHECK(rates.smallest());
-  CHECK(here.world.table->is_there(rates.smallest()->sequence));
+  CHECK(here.world.table->sequences().contains(rates.smallest()->sequence));
 }
 
 }  // namespace

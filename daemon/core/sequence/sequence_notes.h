@@ -20,7 +20,6 @@ struct SequenceNotes {
   Counted counted;               // by SequenceAccounts
   bool stopped = false;          // the same
   bool ending = false;           // it is in SequenceAccounts::ending()
-  bool plain_name = false;       // the log knows its name, and nothing else of that
   bool made = false;             // it has a place of the names that are in no table,
   UserId made_by = 0;            // which is that user's
   std::uint32_t rate_place = 0;  // in SequenceRates, from 1 on; 0: it is not noted there

@@ -55,7 +55,7 @@ void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,
     return;
   }
   auto answer = [this, id, drops_parked, done = std::move(done)](Result<std::int64_t> reached) {
-    ASSERT(is_there(id));  // an advance is under way until here
+    ASSERT(sequences_.contains(id));  // an advance is under way until here
     at(id).end_advance(reached);
     if (!drops_parked || !reached.ok()) return done(std::move(reached));
     scopes_.read_floor(id, [reached, done](const Status& seen) {

@@ -8,7 +8,7 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/names/forgotten_periods.h"
-#include "daemon/core/names/id_form.h"
+#include "daemon/core/names/kept_periods.h"
 #include "daemon/core/table/sequence_table.h"
 
 namespace seqd {
@@ -70,28 +70,11 @@ bool leaves_with_its_period(const Sequence& sequence) {
   return has_any && sequence.waiting() == 0;
 }
 
-// Whether the counter of `period` may have been removed at that time: creating it again would issue
-// its IDs again.
-bool may_be_removed(const Period& period, std::int64_t at_s, const PeriodSettings& settings) {
-  return settings.retain_ms != 0 && period.end_s + settings.retain_ms / 1'000 <= at_s;
-}
-
-Status check_kept(const Period& period, const DefineName& known, const PeriodSettings& settings) {
-  if (!may_be_removed(period, known.newest_s, settings)) return {};
-  return {ErrorCode::SEQ_REGRESSED,
-          "the clock shows the period " + period.name + " of \"" + known.name + "\", but " +
-              settings.rule->at(known.newest_s).name +
-              " was in use here already, and counters that old may have been removed "
-              "(sequence.period_retention): set the clock; if it was ahead then and is correct "
-              "now, confirm it with: seqctl advance " +
-              known.name};
-}
-
 }  // namespace
 
 void SequenceTable::know_periods(std::string_view name, const SequenceSettings& settings) {
   const bool has_rule = settings.periods.rule != nullptr;
-  if (has_rule) periods_.set_rule(base_of(name), settings.periods.rule);
+  if (has_rule) names_.periods().set_rule(base_of(name), settings.periods.rule);
   // A period may be left of which the configuration knows nothing any more.
   if (!period_timer_.running() && (has_rule || !period_of(name).empty())) look_for_ends();
 }
@@ -106,7 +89,7 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
   SequenceId id = find(name);
   // Where this host has leased, the high-water mark knows a counter that was removed.
   if ((id == 0 || at(id).high_water() == 0) && is_known(base)) {
-    Status removed = check_kept(now, know_name(base), settings.periods);
+    Status removed = check_kept(now, define_name(base), settings.periods);
     if (!removed.ok()) return removed;
   }
   if (id == 0) {
@@ -114,30 +97,19 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
     if (!opened.ok()) return opened;
     id = *opened;
   }
-  ASSERT(is_there(id));
-  if (is_known(base)) note_begun(know_name(base), at(id).settings().periods);
+  ASSERT(sequences_.contains(id));
+  if (is_known(base))
+    names_.note_begun(define_name(base).name, at(id).settings().periods, wall_s(context_));
   know_periods(base, settings);
-  periods_.set(base, now, id);
+  names_.periods().set(base, now, id);
   return id;
 }
 
-// The period was the present one when it was opened; its first lease may have waited long; in a
-// suspended host even without a request for a later period.
 Status SequenceTable::check_not_removed(SequenceId sequence) const {
   const Sequence& asked = at(sequence);
   ASSERT(asked.high_water() == 0);
-  const PeriodSettings& periods = asked.settings().periods;
-  if (!periods.current || periods.rule == nullptr) return {};
-  const auto known = names_.find(base_of(asked.name()));
-  if (known != names_.end()) {
-    const Status kept = check_kept(*periods.current, known->second, periods);
-    if (!kept.ok()) return kept;
-  }
-  if (!may_be_removed(*periods.current, wall_s(context_), periods)) return {};
-  return {ErrorCode::SEQ_REGRESSED,
-          "the period " + periods.current->name + " of \"" + asked.name() +
-              "\" ended so long ago that its counter may have been removed "
-              "(sequence.period_retention); take an ID of the present period"};
+  return seqd::check_not_removed(asked.name(), asked.settings().periods,
+                                 names_.find(base_of(asked.name())), wall_s(context_));
 }
 
 Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {
@@ -147,11 +119,7 @@ Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {
   if (rule == nullptr) return open(name);
   const Period now = rule->at(wall_s(context_));
   if (period_of(name).empty() || period_of(name) == now.name) {
-    DefineName* const known = is_known(base) ? &know_name(base) : nullptr;
-    if (known != nullptr && known->newest_s > now.begin_s) {
-      known->newest_s = now.begin_s;
-      context_.log.append(*known);
-    }
+    if (is_known(base)) names_.set_back(define_name(base).name, now.begin_s);
     return open(period_sequence(base, now.name));
   }
   const std::optional<Period> period = rule->named(period_of(name));
@@ -165,60 +133,23 @@ Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {
 
 // Whether it has a sequence: no other name may have an entry, see StateBounds::kNameBytes.
 bool SequenceTable::is_known(std::string_view base) const {
-  return names_.contains(base) || sequences_.find_any_period(base) != nullptr;
+  return names_.find(base) != nullptr || sequences_.find_any_period(base) != nullptr;
 }
 
-DefineName* SequenceTable::find_name(std::string_view base) {
-  if (const auto found = names_.find(base); found != names_.end()) return &found->second;
-  const Sequence* const own = sequences_.find(base);
-  if (own == nullptr || !own->notes().plain_name) return nullptr;
-  own->notes().plain_name = false;
-  DefineName& known = names_[std::string(base)];
-  known.name = base;
-  return &known;
-}
-
-// Most names are those of one sequence, and nothing else is known of them: that is a flag of it.
-void SequenceTable::settle_name(std::string_view base) {
-  const auto known = names_.find(base);
-  const Sequence* const own = sequences_.find(base);
-  if (known == names_.end() || own == nullptr) return;
-  if (known->second != DefineName{known->first, 0, {}, {}}) return;
-  own->notes().plain_name = true;
-  names_.erase(known);
-}
-
-DefineName& SequenceTable::know_name(std::string_view base) {
-  if (DefineName* const found = find_name(base)) return *found;
-  DefineName& known = names_[std::string(base)];
-  known.name = base;
-  context_.log.append(known);
-  return known;
-}
-
-void SequenceTable::note_begun(DefineName& known, const PeriodSettings& periods) {
-  if (!periods.current || periods.current->begin_s <= known.newest_s) return;
-  // One that was advanced before it begins is not in use yet, and those before it are.
-  if (periods.current->begin_s > wall_s(context_)) return;
-  known.newest_s = periods.current->begin_s;
-  context_.log.append(known);
+const DefineName& SequenceTable::define_name(std::string_view base) {
+  return names_.define(base, sequences_.find(base) != nullptr);
 }
 
 SequenceId SequenceTable::find_period(std::string_view base) const {
-  const PeriodRule* const rule = periods_.rule_of(base);
+  const PeriodRule* const rule = names_.periods().rule_of(base);
   if (rule == nullptr) return 0;
   const Sequence* const found =
       sequences_.find(period_sequence(base, rule->at(wall_s(context_)).name));
   return found == nullptr ? 0 : found->id();
 }
 
-SequenceId SequenceTable::any_period_of(std::string_view name) const {
-  const Sequence* const found = sequences_.find_any_period(base_of(name));
-  return found == nullptr ? 0 : found->id();
-}
-
 bool SequenceTable::is_present_period(std::string_view name) const {
-  const PeriodRule* rule = periods_.rule_of(base_of(name));
+  const PeriodRule* rule = names_.periods().rule_of(base_of(name));
   if (rule == nullptr) {  // no ID of it was asked for yet
     const SequenceSettings* const settings = settings_.find(std::string(base_of(name)));
     if (settings != nullptr) rule = settings->periods.rule.get();
@@ -226,18 +157,9 @@ bool SequenceTable::is_present_period(std::string_view name) const {
   return rule != nullptr && rule->at(wall_s(context_)).name == period_of(name);
 }
 
-bool SequenceTable::has_forgotten(std::string_view name) const {
-  const auto known = names_.find(base_of(name));
-  const PeriodRule* const rule = periods_.rule_of(base_of(name));
-  if (known == names_.end() || rule == nullptr || sequences_.find(name) != nullptr) return false;
-  const std::optional<Period> period = rule->named(period_of(name));
-  return period && high_water_of_forgotten(known->second.forgotten, *period) > 0;
-}
-
 void SequenceTable::record_purge(std::string_view base, std::function<void()> done) {
-  const DefineName* const known = find_name(base);
-  ASSERT(known != nullptr);
-  context_.log.append(*known);
+  ASSERT(is_known(base));
+  context_.log.append(define_name(base));
   when_durable(0, std::move(done));
 }
 
@@ -253,7 +175,7 @@ void SequenceTable::look_on() {
   look_for_ends();
   // Who drains everything counts on what there was when he began.
   if (!refusals_.any().ok()) return;
-  const bool half_full = 2 * size() >= limits_.sequences;
+  const bool half_full = 2 * sequences_.size() >= limits_.sequences;
   const std::int64_t over_s = wall_s(context_) - (half_full ? kForgetForRoomAfterS : kForgetAfterS);
   const Sequences::ByName& all = sequences_.by_name();
   auto at = all.upper_bound(looked_at_);
@@ -293,8 +215,8 @@ bool SequenceTable::is_settled(const Sequence& sequence) const {
 bool SequenceTable::may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const {
   const std::optional<Place> place = place_of(sequence);
   if (!place || place->end_s + place->unsure_s > over_s) return false;
-  const auto known = names_.find(base_of(sequence.name()));
-  return known != names_.end() && place->begin_s + place->unsure_s < known->second.newest_s &&
+  const DefineName* const known = names_.find(base_of(sequence.name()));
+  return known != nullptr && place->begin_s + place->unsure_s < known->newest_s &&
          is_settled(sequence);
 }
 
@@ -307,23 +229,17 @@ void SequenceTable::forget(Sequence& sequence) {
   ASSERT(sequence.holds_nothing() && sequence.waiting() == 0 && !replays_.keeps(id));
   if (is_period) {
     const std::optional<Place> found = place_of(sequence);
-    const auto name = names_.find(base);
-    ASSERT(found && name != names_.end());
+    ASSERT(found);
     const Place place = *found;
-    DefineName& known = name->second;
-    add_forgotten(known.forgotten, {place.begin_s - place.unsure_s, place.end_s + place.unsure_s,
-                                    sequence.high_water()});
-    context_.log.append(known);
+    names_.add_forgotten_period(base, {place.begin_s - place.unsure_s, place.end_s + place.unsure_s,
+                                       sequence.high_water()});
   }
   context_.log.append(ForgetSequence{id});
   budgets_.forgotten(sequence.definition());
   accounts_.forgotten(sequence);
   sequences_.remove(sequence);
-  const auto name = names_.find(base);
-  if (is_period || name == names_.end() || any_period_of(base) != 0) return;
-  for (const std::string& form : name->second.forms) budgets_.form_forgotten(form);
-  forms_open_.erase(base);
-  names_.erase(name);
+  if (is_period || sequences_.find_any_period(base) != nullptr) return;
+  for (const std::string& form : names_.forget(base)) budgets_.form_forgotten(form);
 }
 
 }  // namespace seqd

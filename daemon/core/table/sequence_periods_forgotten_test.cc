@@ -26,11 +26,11 @@ TEST_CASE("PeriodsThatAreLongOverDoNotFillTheTable", "[core][period][large]") {
   }
   CHECK(here.world.log.image.names.at("orders").forgotten.size() <= DefineName::kMostForgotten);
   // Nor do they come back.
-  const std::size_t known = here.world.table->list().size();
+  const std::size_t known = here.world.table->sequences().size();
   CHECK(known <= 4);
   here.world.restart();
   here.world.settle();
-  CHECK(here.world.table->list().size() == known);
+  CHECK(here.world.table->sequences().size() == known);
   CHECK(here.one() == 1);
 }
 

@@ -20,18 +20,18 @@ Status SequenceTable::check_room(const DefineSequence& definition, bool named,
   const std::size_t most = named ? limits_.sequences : share_of_unnamed(limits_.sequences);
   const std::string kept =
       named ? "" : "; the last quarter is kept for sequences with a table of their own";
-  const std::string count = std::to_string(size());
+  const std::string count = std::to_string(sequences_.size());
   const char* limit = "limits.max_sequences";
   std::string why;
-  if (size() >= most) {
+  if (sequences_.size() >= most) {
     why = "there are " + count + " sequences already (limits.max_sequences)" + kept;
   } else if (!budgets_.may_define(definition, named)) {
     limit = "daemon.state_log_size";
     why = "the log has no room for more than these " + count +
           " sequences (daemon.state_log_size)" + kept;
   } else if (!named && user) {
-    const auto places =
-        std::min(static_cast<std::int64_t>(most - size()), budgets_.room_for(definition));
+    const auto places = std::min(static_cast<std::int64_t>(most - sequences_.size()),
+                                 budgets_.room_for(definition));
     if (!accounts_.may_make(*user, places))
       why = "this user began to use " + std::to_string(accounts_.made_by(*user)) +
             " names that are in no table, " + std::to_string(places) +
@@ -49,7 +49,7 @@ Status SequenceTable::check_room(const DefineSequence& definition, bool named,
 // this host knew of it is gone: how far it leased, and the forms of the texts.
 void SequenceTable::remove(SequenceId id, std::function<void(const Status&)> done) {
   context_.timers.schedule(kRemoveMs, [this, id, done = std::move(done)] {
-    if (!is_there(id)) return done({});
+    if (!sequences_.contains(id)) return done({});
     Sequence& sequence = at(id);
     // Who drains everything counts on what there was when he began.
     if (!refusals_.any().ok()) return done(refusals_.any());

@@ -50,20 +50,25 @@ void SequenceTable::restore(const StateImage& image) {
   blocks_.await_clients();  // before a sequence that may not be served ends its blocks
   Moves moves(image);
   for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence, moves);
-  // Both are in the order of the names. For plain ones see SequenceNotes.
-  auto own = sequences_.by_name().begin();
-  for (const auto& [name, known] : image.names) {
-    while (own != sequences_.by_name().end() && own->first < name) ++own;
-    const bool has_sequence = own != sequences_.by_name().end() && own->first == name;
-    if (has_sequence && known == DefineName{name, 0, {}, {}}) {
-      own->second->notes().plain_name = true;
-    } else {
-      names_.emplace_hint(names_.end(), name, known);
-    }
-  }
+  restore_names(image);
   if (!moves.moved.empty()) share_marks(sequences_, moves.moved);
   replays_.restore(image, context_.clock.monotonic_ms());
   scopes_.start();
+}
+
+void SequenceTable::restore_names(const StateImage& image) {
+  // Both are in the order of the names.
+  auto known = image.names.begin();
+  for (const auto& [name, sequence] : sequences_.by_name()) {
+    for (; known != image.names.end() && known->first < name; ++known)
+      names_.restore(known->second, false);
+    if (known != image.names.end() && known->first == name) {
+      names_.restore((known++)->second, true);
+    } else if (period_of(name).empty()) {
+      names_.restore_unnamed(name);
+    }
+  }
+  for (; known != image.names.end(); ++known) names_.restore(known->second, false);
 }
 
 void SequenceTable::restore_sequence(const SequenceImage& image, Moves& all) {
@@ -108,9 +113,9 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition, Sequence
 
 Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<UserId> user) {
   if (const Sequence* const found = sequences_.find(name)) return found->id();
-  const SequenceId now = periods_.sequence_at(name, context_.clock.wall_ms() / 1'000);
+  const SequenceId now = names_.periods().sequence_at(name, context_.clock.wall_ms() / 1'000);
   // It may have been forgotten while the clock was ahead.
-  if (now != 0 && is_there(now)) return now;
+  if (now != 0 && sequences_.contains(now)) return now;
   if (const Status& refused = refusals_.any(); !refused.ok()) return refused;
   const std::string text(name);
   const SequenceSettings* settings = settings_.find(text);
@@ -140,16 +145,16 @@ Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<User
   definition.name = text;
   definition.binding = binding_text(settings->binding, settings->progression);
   if (Status full = check_room(definition, settings->named, user); !full.ok()) return full;
-  DefineName& known = know_name(base_of(name));
+  const DefineName& known = define_name(base_of(name));
   // A period that was forgotten was used here: its counter is there and stands behind its IDs.
   if (const std::optional<Period>& period = settings->periods.current)
     definition.high_water = high_water_of_forgotten(known.forgotten, *period);
   context_.log.append(definition);
-  note_begun(known, settings->periods);
+  names_.note_begun(known.name, settings->periods, context_.clock.wall_ms() / 1'000);
   const Sequence& made = add_sequence(definition, *settings);
   budgets_.defined(definition);
   if (user && !settings->named) accounts_.made(made, *user);
-  settle_name(name);
+  names_.settle(name);
   return definition.sequence;
 }
 
@@ -166,21 +171,6 @@ std::shared_ptr<const IdFormat> SequenceTable::format_of(std::string_view name) 
 const AccessSettings* SequenceTable::access_of(std::string_view name) const {
   const SequenceId id = find(name);
   return id == 0 ? settings_.find_access(base_of(name)) : &at(id).settings().access;
-}
-
-std::vector<const Sequence*> SequenceTable::list() const {
-  std::vector<const Sequence*> out;
-  out.reserve(size());
-  for (const Sequence* const one : sequences_.all()) out.push_back(one);
-  return out;
-}
-
-std::vector<const Sequence*> SequenceTable::list(std::string_view after, std::size_t most) const {
-  std::vector<const Sequence*> out;
-  const Sequences::ByName& all = sequences_.by_name();
-  for (auto one = all.upper_bound(after); one != all.end() && out.size() < most; ++one)
-    out.push_back(one->second);
-  return out;
 }
 
 void SequenceTable::cancel(SessionId session, const Refusal& why) {
@@ -229,7 +219,7 @@ void SequenceTable::block_granted(Sequence& sequence) {
 }
 
 void SequenceTable::durable(LogPosition position) {
-  std::erase_if(forms_open_, [position](const auto& one) { return one.second <= position; });
+  names_.durable(position);
   while (!awaiting_.empty() && awaiting_.front().position <= position) {
     const AwaitingFlush next = std::move(awaiting_.front());
     awaiting_.pop_front();
@@ -250,9 +240,9 @@ void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) 
   scopes_.snapshot(entry);
   for (const Sequence* const one : sequences_.all()) {
     one->snapshot(entry);
-    if (one->notes().plain_name) entry(DefineName{one->name(), 0, {}, {}});
+    if (names_.is_plain(one->name())) entry(DefineName{one->name(), 0, {}, {}});
   }
-  for (const auto& [name, known] : names_) entry(known);
+  names_.snapshot(entry);
   replays_.snapshot(entry);
 }
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "daemon/base/one_shot.h"
-#include "daemon/core/names/current_periods.h"
+#include "daemon/core/names/names.h"
 #include "daemon/core/table/awaiting_flush.h"
 #include "daemon/core/table/scopes.h"
 #include "daemon/core/table/sequence_accounts.h"
@@ -33,12 +33,8 @@ class SequenceTable final : public RemainderLogObserver,
   // correct, and was not when later periods were begun. BAD_REQUEST: the period is too far ahead.
   Result<SequenceId> open_to_advance(std::string_view name);
   SequenceId find(std::string_view name) const;  // without making it; 0: it is not there
-  Sequence* find_kept(std::string_view name) { return sequences_.find_kept(name); }
-  void keep(Sequence& sequence) { sequences_.keep(sequence); }
-  bool is_there(SequenceId id) const { return sequences_.contains(id); }
-  // Any sequence of the same base name: its periods share progression and rule. 0: none.
-  SequenceId any_period_of(std::string_view name) const;
-  bool has_forgotten(std::string_view name) const;      // it is a period that was used here
+  Sequences& sequences() { return sequences_; }
+  const Sequences& sequences() const { return sequences_; }
   bool is_present_period(std::string_view name) const;  // "NAME@PERIOD", whence NAME issues now
   Sequence& at(SequenceId id) { return sequences_.at(id); }
   const Sequence& at(SequenceId id) const { return sequences_.at(id); }
@@ -46,13 +42,7 @@ class SequenceTable final : public RemainderLogObserver,
   std::shared_ptr<const IdFormat> format_of(std::string_view name) const;
   const AccessSettings* access_of(std::string_view name) const;
   Result<std::optional<TextForm>> admit_text(SequenceId id) override;
-  // Whether a text of it, in the form of today, cannot be that of another ID. SEQ_CHANGED, CONFIG.
-  Status check_text(SequenceId id) const;
-  Status check_repeat(const Issued& issue) const;  // whether today's format writes it; SEQ_CHANGED
-  // In the order of their names: all, and at most so many of those behind the name `after`.
-  std::vector<const Sequence*> list() const;
-  std::vector<const Sequence*> list(std::string_view after, std::size_t most) const;
-  std::size_t size() const { return sequences_.size(); }
+  const Names& names() const { return names_; }
   ReplayTable& replays() { return replays_; }
   Scopes& scopes() { return scopes_; }
   const Scopes& scopes() const { return scopes_; }
@@ -90,17 +80,16 @@ class SequenceTable final : public RemainderLogObserver,
   void look(SequenceId id) override { scopes_.look(id); }
   Sequence& add_sequence(const DefineSequence& definition, SequenceSettings settings);
   void restore_sequence(const SequenceImage&, struct Moves&);
+  void restore_names(const StateImage& image);
   void know_periods(std::string_view, const SequenceSettings&), forget(Sequence&);
   Result<SequenceId> open_period(const std::string& base, const SequenceSettings&,
                                  std::optional<UserId>);
   Status check_room(const DefineSequence& definition, bool named, std::optional<UserId> user) const;
   SequenceId find_period(std::string_view base) const;
-  void look_for_ends(), look_on(), settle_name(std::string_view);
+  void look_for_ends(), look_on();
   bool may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const;
   bool is_settled(const Sequence&sequence) const, is_known(std::string_view base) const;
-  DefineName* find_name(std::string_view base);
-  DefineName& know_name(std::string_view base);
-  void add_form(DefineName&, const std::string&), note_begun(DefineName&, const PeriodSettings&);
+  const DefineName& define_name(std::string_view base);
   const CoreContext context_;
   const SettingsSource& settings_;
   TableLimits limits_;
@@ -112,9 +101,7 @@ class SequenceTable final : public RemainderLogObserver,
   TableRefusals refusals_;
   Scopes scopes_;
   Sequences sequences_;
-  std::map<std::string, DefineName, std::less<>> names_;        // but for SequenceNotes::plain_name
-  std::map<std::string, LogPosition, std::less<>> forms_open_;  // durable with these positions
-  CurrentPeriods periods_;
+  Names names_{context_.log};
   OneShot period_timer_{context_.timers};
   std::string looked_at_;                    // the last one, for the end of its period
   NextNumbers next_;                         // but for that of a scope

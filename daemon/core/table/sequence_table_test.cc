@@ -16,7 +16,7 @@ TEST_CASE("SequenceIsOpenedOnceAndFoundByName", "[sequence_table]") {
   REQUIRE(*daemon.world.table->open("orders") == id);
   REQUIRE(daemon.world.table->find("orders") == id);
   REQUIRE(*daemon.world.table->open("bills") != id);
-  const auto list = daemon.world.table->list();
+  const auto list = daemon.world.table->sequences().all();
   REQUIRE(list.size() == 2);
   REQUIRE(list[0]->name() == "bills");
   daemon.world.turn();
@@ -146,14 +146,14 @@ TEST_CASE("ASequenceOfWhichNothingIsLeftIsRemoved", "[sequence_table]") {
   REQUIRE(world.table->drain(orders, 1'000, [](const DrainReport&) {}).ok());
   world.settle();
   CHECK(remove() == ErrorCode::OK);
-  CHECK_FALSE(world.table->is_there(orders));
+  CHECK_FALSE(world.table->sequences().contains(orders));
   CHECK(world.table->find("orders") == 0);
   CHECK(world.log.image.names.size() == 1);
   CHECK(world.table->budgets().state_bytes() < bytes);
   world.turn();
   world.restart();
   world.settle();
-  CHECK(world.table->size() == 1);
+  CHECK(world.table->sequences().size() == 1);
   // Its counter stands where it stood: nothing is issued again.
   CHECK(daemon.one("orders") > 10);
   CHECK(world.sequence("orders").id() != orders);
@@ -173,7 +173,7 @@ TEST_CASE("NothingIsRemovedWhileAllIsDrained", "[sequence_table]") {
   world.settle();
   REQUIRE(removed);
   CHECK(removed->code() == ErrorCode::UNAVAILABLE);
-  CHECK(world.table->is_there(orders));
+  CHECK(world.table->sequences().contains(orders));
 }
 
 // Its table was removed for good.
@@ -198,7 +198,7 @@ TEST_CASE("ASequenceThatIsNotConfiguredAnyMoreIsRemovedWithWhatIsLeft", "[sequen
   world.settle();
   REQUIRE(removed);
   CHECK(removed->ok());
-  CHECK_FALSE(world.table->is_there(orders));
+  CHECK_FALSE(world.table->sequences().contains(orders));
 }
 
 TEST_CASE("SequenceOfAStoreThatDoesNotRunIsAConfigurationError", "[sequence_table]") {

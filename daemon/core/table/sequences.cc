@@ -7,12 +7,20 @@
 
 namespace seqd {
 
+std::vector<const Sequence*> Sequences::list(std::string_view after, std::size_t most) const {
+  std::vector<const Sequence*> out;
+  for (auto one = by_name_.upper_bound(after); one != by_name_.end() && out.size() < most; ++one)
+    out.push_back(one->second);
+  return out;
+}
+
 Sequence* Sequences::find(std::string_view name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second;
 }
 
-Sequence* Sequences::find_any_period(std::string_view base) const {
+Sequence* Sequences::find_any_period(std::string_view name) const {
+  const std::string_view base = base_of(name);
   if (Sequence* const own = find(base)) return own;
   const auto period = by_name_.lower_bound(std::string(base) + "@");
   const bool is_one = period != by_name_.end() && base_of(period->first) == base;

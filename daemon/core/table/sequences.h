@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "daemon/core/names/known_names.h"
 #include "daemon/core/sequence/sequence.h"
@@ -21,17 +22,19 @@ class Sequences {
 
   std::size_t size() const { return by_name_.size(); }
   const ByName& by_name() const { return by_name_; }
-  // In the order of their names.
+  // In the order of their names: all, of one scope, and at most so many of those behind a name.
   auto all() const { return std::views::values(by_name_); }
   auto of(const StoreScope& scope) const {
     return all() |
            std::views::filter([&scope](const Sequence* one) { return &one->scope() == &scope; });
   }
 
+  std::vector<const Sequence*> list(std::string_view after, std::size_t most) const;
+
   // Of that very name; null: there is none.
   Sequence* find(std::string_view name) const;
-  // Of that base name, or any of its periods, which share progression and rule. Null: none.
-  Sequence* find_any_period(std::string_view base) const;
+  // Any of the same base name: its periods share progression and rule. Null: none.
+  Sequence* find_any_period(std::string_view name) const;
   // As find(), faster; null: that was not kept. What was kept is found until it is removed.
   Sequence* find_kept(std::string_view name);
   void keep(Sequence& sequence) { kept_.keep(sequence, size()); }

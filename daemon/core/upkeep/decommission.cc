@@ -51,7 +51,7 @@ Status Decommission::begin(bool only_look, std::int64_t timeout_ms, Done done) {
 
 void Decommission::list_stores() {
   std::set<ScopeId> used;
-  for (const Sequence* sequence : table_.list()) used.insert(sequence->scope().id());
+  for (const Sequence* sequence : table_.sequences().all()) used.insert(sequence->scope().id());
   for (const StoreScope* const scope : table_.scopes().all()) {
     // What moved away from a store that is not configured any more has left nothing to give up.
     const bool is_over =
@@ -80,9 +80,9 @@ void Decommission::add_store(const std::string& name, const Token& instance) {
 }
 
 void Decommission::list_sequences() {
-  report_.sequences.assign(table_.list().size(), {});
+  report_.sequences.assign(table_.sequences().size(), {});
   std::size_t at = 0;
-  for (const Sequence* sequence : table_.list()) {
+  for (const Sequence* sequence : table_.sequences().all()) {
     DecommissionReport::OfSequence& part = report_.sequences[at++];
     part.name = sequence->name();
     part.totals = sequence->totals();
@@ -108,7 +108,7 @@ void Decommission::ask_stores(bool only_look) {
     call.request.instance = of.instance;
     call.request.only_look = only_look;
     call.request.entry = false;
-    for (const Sequence* sequence : table_.list()) {
+    for (const Sequence* sequence : table_.sequences().all()) {
       if (sequence->scope().store_name() != of.name) continue;
       call.request.slots.push_back({sequence->binding(), sequence->name()});
       if (call.request.slots.size() < kSlotsAtOnce) continue;

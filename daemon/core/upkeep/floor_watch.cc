@@ -32,7 +32,7 @@ void FloorWatch::begin_round() {
   away_.clear();
   missed_ = false;
   table_.scopes().beat();
-  for (const Sequence* sequence : table_.list()) {
+  for (const Sequence* sequence : table_.sequences().all()) {
     // What is left of another counter is not compared with the one that is configured.
     const bool is_of_it = sequence->is_configured();
     if (is_of_it && sequence->available() + sequence->out() > 0) left_.push_back(sequence->id());
@@ -51,7 +51,7 @@ void FloorWatch::read_next() {
 }
 
 void FloorWatch::read(SequenceId id) {
-  if (!table_.is_there(id)) return;
+  if (!table_.sequences().contains(id)) return;
   const StoreScope& scope = table_.at(id).scope();
   const std::string& store = scope.store_name();
   if (scope.store() == nullptr) return;  // not in the configuration any more

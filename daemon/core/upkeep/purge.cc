@@ -41,7 +41,7 @@ class OtherUsers {
       return other.name == base_ || other.settings->store != settings_.store ||
              !is_near(*other.settings);
     });
-    for (const Sequence* other : table.list()) {
+    for (const Sequence* other : table.sequences().all()) {
       if (base_of(other->name()) != base_ && other->scope().store_name() == settings_.store &&
           is_near(other->settings()))
         held_.emplace(plain_key(settings_.binding.key_type, other->key()), other->name());

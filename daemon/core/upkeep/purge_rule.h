@@ -3,7 +3,7 @@
 // program. Pure; any thread.
 //
 // Invariant: a period that may be removed is never begun again by a host that has used the present
-// one: daemon/core/table/sequence_periods.cc refuses it by the same comparison.
+// one: daemon/core/names/kept_periods.h refuses it by the same comparison.
 #pragma once
 
 #include <cstddef>

@@ -86,7 +86,7 @@ TEST_CASE("PurgeThatLooksFindsWhatIsOldAndRemovesNothing", "[purge]") {
   CHECK(here.store.counters.size() == 6);
   CHECK(here.store.removals.empty());
   // Who only looks leaves no trace.
-  CHECK(here.world.table->list().empty());
+  CHECK(here.world.table->sequences().all().empty());
   CHECK(here.world.events.count(EventKind::counters_removed) == 0);
 }
 
@@ -292,7 +292,7 @@ TEST_CASE("WhatCannotBePurgedIsRefusedWithTheReason", "[purge]") {
   CHECK(here.error("people") == ErrorCode::BAD_REQUEST);
   CHECK(here.says("has no periods"));
   CHECK(here.store.queries.empty());
-  CHECK(here.world.table->list().empty());
+  CHECK(here.world.table->sequences().all().empty());
 }
 
 TEST_CASE("OnePurgeIsUnderWayAtATime", "[purge]") {

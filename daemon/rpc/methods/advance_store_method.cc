@@ -46,7 +46,7 @@ struct Batch : std::enable_shared_from_this<Batch> {
     while (under_way < kAtATime && !left.empty()) {
       const SequenceId id = left.back();
       left.pop_back();
-      if (!reply.table.is_there(id)) continue;
+      if (!reply.table.sequences().contains(id)) continue;
       if (const Sequence& one = reply.table.at(id); !one.is_configured()) {
         note_failed(one.name(), one.stopped());
         continue;
@@ -142,7 +142,7 @@ void method_advance_store(const MethodContext& context, Session& session,
   const auto batch =
       std::make_shared<Batch>(defer(context, session, message, wanted->store), wanted->resume);
   context.drains_of_all.by_user[session.peer.uid] = batch;
-  for (const Sequence* sequence : context.table.list()) {
+  for (const Sequence* sequence : context.table.sequences().all()) {
     // A sequence whose counter is not configured fails: other hosts may lease from that counter.
     // They do not lease from the counter of a former period.
     const bool may_be_used = sequence->is_configured() || period_of(sequence->name()).empty();

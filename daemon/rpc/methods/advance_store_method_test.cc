@@ -191,7 +191,7 @@ TEST_CASE("AdvanceStoreNamesASequenceThatWasForgottenMeanwhile", "[rpc]") {
   CHECK(service.ask(request("next", "daily")).id() == 1);
   core.time.advance(60'000);
   core.settle();
-  REQUIRE(core.table->size() == 2);
+  REQUIRE(core.table->sequences().size() == 2);
   service.world.send(*service.line, advance_store("default"));
   service.world.turn();
   REQUIRE(core.store.pending() == 2);
@@ -203,7 +203,7 @@ TEST_CASE("AdvanceStoreNamesASequenceThatWasForgottenMeanwhile", "[rpc]") {
   core.time.advance(std::int64_t{33} * 86'400'000);
   service.world.turn();
   core.time.advance(60'000);
-  REQUIRE(core.table->size() == 1);
+  REQUIRE(core.table->sequences().size() == 1);
   service.world.settle();
   const std::vector<Reply> replies = service.line->replies();
   REQUIRE(replies.size() == 1);

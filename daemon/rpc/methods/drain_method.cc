@@ -160,7 +160,7 @@ void method_drain(const MethodContext& context, Session& session,
     if (wanted->remove) batch->remove = id;
   } else {
     context.drains_of_all.by_user[session.peer.uid] = batch;
-    for (const Sequence* sequence : context.table.list()) ids.push_back(sequence->id());
+    for (const Sequence* sequence : context.table.sequences().all()) ids.push_back(sequence->id());
   }
   asked(session, message, Status());
   raise_administered(context, session, "drain", wanted->name ? "SEQUENCE" : "",

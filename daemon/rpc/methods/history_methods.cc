@@ -28,7 +28,7 @@ Status bad(std::string text) {
 }
 
 Status nothing_known(const SequenceTable& table, const std::string& name) {
-  if (table.has_forgotten(name)) {
+  if (table.sequences().find(name) == nullptr && table.names().has_forgotten(name)) {
     return {ErrorCode::NO_SEQUENCE, "the period of \"" + name +
                                         "\" is over, and its history is no longer kept "
                                         "(daemon.history_max_age, daemon.history_max_size)"};
@@ -110,7 +110,7 @@ void core_facts(const SequenceTable& table, const std::string& name, IdFacts& fa
   facts.available = facts.returning = facts.leasing = false;
   facts.block.reset();
   facts.lease = Token{};
-  facts.forgotten = !facts.served && table.has_forgotten(name);
+  facts.forgotten = !facts.served && table.names().has_forgotten(name);
   if (!facts.served) return;
   facts.high_water = table.at(sequence).high_water();
   facts.leasing = table.at(sequence).leasing();
@@ -175,13 +175,14 @@ Status read_id(const MethodContext& context, const Message& message, ValueReader
             "\"" + base + "\" has no format, so it has no texts; use the number"};
   const Result<ParsedId> parsed = format->read(base, *text);
   if (!parsed.ok()) return parsed.status();
-  const SequenceId present = context.table.find(name);
-  if (Status other = present == 0 ? Status() : context.table.check_text(present); !other.ok())
-    return other;
+  if (const SequenceId present = context.table.find(name); present != 0) {
+    const Sequence& sequence = context.table.at(present);
+    Status other = context.table.names().check_text(sequence.name(), sequence.settings());
+    if (!other.ok()) return other;
+  }
   id = parsed->number;
-  const SequenceId any = context.table.any_period_of(base);
-  const PeriodRule* const rule =
-      any == 0 ? nullptr : context.table.at(any).settings().periods.rule.get();
+  const Sequence* const any = context.table.sequences().find_any_period(base);
+  const PeriodRule* const rule = any == nullptr ? nullptr : any->settings().periods.rule.get();
   if (rule == nullptr) return {};
   const std::string period = period_told(rule->unit(), parsed->date);
   if (period.empty())
@@ -316,7 +317,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
   facts->progression = progression_of(context.table, reply.name);
   const std::int64_t now_s = context.clock.wall_ms() / 1'000;
   const auto now = [reply, facts, sequence, now_s] {
-    if (!reply.table.is_there(sequence)) return;
+    if (!reply.table.sequences().contains(sequence)) return;
     const Sequence& audited = reply.table.at(sequence);
     const PeriodSettings& periods = audited.settings().periods;
     facts->may_be_removed = periods.current && may_be_removed(periods, *periods.current, now_s);
@@ -334,7 +335,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
         context.history->ask_sums(session.peer.uid, reply.name, now, [=](Result<SumsAnswer> sums) {
           if (!sums.ok()) return reply.fail(sums.status());
           facts->history = *sums;
-          if (!reply.table.is_there(sequence)) {
+          if (!reply.table.sequences().contains(sequence)) {
             if (!sums->known) return reply.fail(nothing_known(reply.table, reply.name));
             forgotten_facts(*facts);
             return answer();

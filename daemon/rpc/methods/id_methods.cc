@@ -36,7 +36,7 @@ SequenceId served_from(const MethodContext& context, const Session& session, std
 Result<SequenceId> look_up(const MethodContext& context, Session& session, std::uint32_t msgid,
                            std::string_view name) {
   // What is kept was checked here, and is what it was then; rights are those of each connection.
-  if (const Sequence* const kept = context.table.find_kept(name);
+  if (const Sequence* const kept = context.table.sequences().find_kept(name);
       kept != nullptr && name.size() <= context.limits.name) {
     if (session.last_sequence == kept->id() && session.last_settings == context.settings)
       return kept->id();
@@ -67,7 +67,7 @@ Result<SequenceId> look_up(const MethodContext& context, Session& session, std::
   if (is_it) {
     session.last_settings = context.settings;
     session.last_sequence = *found;
-    context.table.keep(context.table.at(there));
+    context.table.sequences().keep(context.table.at(there));
   }
   return found;
 }
@@ -195,7 +195,7 @@ namespace {
 SequenceId known_sequence(const MethodContext& context, const Session& session,
                           const FastRequest& request) {
   const bool holds = request.again && session.last_settings == context.settings &&
-                     context.table.is_there(session.last_sequence);
+                     context.table.sequences().contains(session.last_sequence);
   return holds ? session.last_sequence : 0;
 }
 

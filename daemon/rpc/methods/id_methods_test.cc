@@ -209,7 +209,7 @@ TEST_CASE("ManyNamesOnManyConnectionsAreNotMixedUp", "[methods][large]") {
       REQUIRE(service.world.ask(line, next_request(1, name)).id() == id);
     }
   }
-  for (const Sequence* sequence : service.world.core.table->list())
+  for (const Sequence* sequence : service.world.core.table->sequences().all())
     REQUIRE(sequence->totals().issued == 4);
 }
 

@@ -102,7 +102,7 @@ TEST_CASE("RightsOfThePresentPeriodAreThereBeforeItsFirstId", "[period]") {
     const std::string frame = service.ask(request("rights", name)).frame;
     CHECK(frame.find("\xa4take\xc2") != std::string::npos);
   }
-  CHECK(service.world.core.table->size() == 0);  // nothing is made by a question
+  CHECK(service.world.core.table->sequences().size() == 0);  // nothing is made by a question
 }
 
 TEST_CASE("TheHistoryIsAskedByTheNameOfThePresentPeriod", "[period]") {

@@ -58,7 +58,7 @@ void answer_text(const Sequence& sequence, Session& session, std::uint32_t msgid
 void repeat_text(const SequenceTable& table, Session& session, std::uint32_t msgid,
                  const Issued& issue) {
   const Sequence& sequence = table.at(issue.sequence);
-  const Status same = table.check_repeat(issue);
+  const Status same = table.names().check_repeat(sequence.name(), sequence.settings(), issue.form);
   if (same.ok()) return answer_text(sequence, session, msgid, issue.begin, issue.wall_s);
   answer_error(session, msgid,
                {same.code(), same.text() + "; the number of the ID is " +

@@ -229,7 +229,7 @@ void method_list(const MethodContext& context, Session& session, const Message& 
   const Result<Page> page = read_page(message);
   if (!page.ok()) return answer_error(session, message.msgid, page.status());
   const auto most = static_cast<std::size_t>(page->limit);
-  const std::vector<const Sequence*> sequences = context.table.list(page->after, most);
+  const std::vector<const Sequence*> sequences = context.table.sequences().list(page->after, most);
   std::vector<InsertQueues::View> inserting;
   if (context.inserts != nullptr) inserting = context.inserts->list(page->after, most);
   const std::size_t rows = std::min(sequences.size() + inserting.size(), most);
@@ -266,7 +266,7 @@ void pack_counts(Packer& packer, const MethodContext& context, const Session& se
 
 void method_status(const MethodContext& context, Session& session, const Message& message) {
   const DaemonFacts facts = context.control.facts();
-  std::size_t sequences = context.table.size();
+  std::size_t sequences = context.table.sequences().size();
   std::int64_t issued = context.table.accounts().sums().issued;
   std::int64_t waiting = context.table.budgets().waiting();
   if (context.inserts != nullptr) {

@@ -185,9 +185,9 @@ bool MetricsPage::totals(MetricsText& text) {
   text.begin(kWaiting);
   text.sample(kWaiting, {}, budgets.waiting() + (inserts ? source_.inserts->waiting() : 0));
   text.begin(kSequences);
-  text.sample(
-      kSequences, {},
-      static_cast<std::int64_t>(source_.table.size() + (inserts ? source_.inserts->size() : 0)));
+  text.sample(kSequences, {},
+              static_cast<std::int64_t>(source_.table.sequences().size() +
+                                        (inserts ? source_.inserts->size() : 0)));
   text.begin(kStopped);
   text.sample(kStopped, {}, accounts.sums().stopped);
   text.begin(kEnding);
@@ -208,7 +208,7 @@ bool MetricsPage::totals(MetricsText& text) {
 const SequenceRates::Row* MetricsPage::next_row() {
   while (row_ < shown_->rows.size()) {
     const SequenceRates::Row& row = shown_->rows[row_++];
-    if (source_.table.is_there(row.sequence)) return &row;
+    if (source_.table.sequences().contains(row.sequence)) return &row;
   }
   return nullptr;
 }
