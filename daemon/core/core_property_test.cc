@@ -221,7 +221,7 @@ class Population {
     }
     // One that cannot be begun changes nothing.
     static_cast<void>(
-        world_.table->drain(id, random_.below(20'000), [](const DrainReport&) {}).ok());
+        world_.table->orders().drain(id, random_.below(20'000), [](const DrainReport&) {}).ok());
   }
 
   void finish_turn() {

@@ -45,7 +45,7 @@ void Process::drain(const char* sequence) {
   if (gives_up && drained.draining().returning() > 0) return;
   const std::int64_t timeout_ms = stage_.random.between(0, 6'000);
   excuses_.wait_until(stage_.time.monotonic_ms() + timeout_ms + Excuses::kSoonMs);
-  const Status begun = table_->drain(id, timeout_ms, [this](const DrainReport& report) {
+  const Status begun = table_->orders().drain(id, timeout_ms, [this](const DrainReport& report) {
     stage_.happened(Kind::drained, number(), std::ssize(report.returned), std::ssize(report.gaps));
   });
   if (begun.ok()) request_turn();
@@ -61,7 +61,7 @@ void Process::advance(const char* sequence) {
   const std::int64_t high_water = table_->at(id).high_water();
   const std::int64_t next =
       stage_.random.below(2) == 0 ? 0 : high_water + stage_.random.between(1, 500);
-  table_->advance(id, next, true, [this, sequence](const Result<std::int64_t>& reached) {
+  table_->orders().advance(id, next, true, [this, sequence](const Result<std::int64_t>& reached) {
     if (!reached.ok()) return;
     stage_.happened(Kind::advanced, number(), *reached);
     advanced_ms_[sequence] = stage_.time.monotonic_ms();
@@ -85,7 +85,7 @@ void Process::advance_ahead() {
       period_sequence(Site::kSequenceNames[Site::kWithPeriods], period.name));
   request_turn();
   if (!id.ok()) return;
-  table_->advance(*id, 0, false, [this](const Result<std::int64_t>& reached) {
+  table_->orders().advance(*id, 0, false, [this](const Result<std::int64_t>& reached) {
     if (reached.ok()) stage_.happened(Kind::advanced_ahead, number(), *reached);
   });
 }
@@ -118,7 +118,7 @@ void Process::resume_stores() {
     for (const Sequence* sequence : table_->sequences().all()) {
       if (&sequence->scope() != scope || !sequence->awaits_advance() || sequence->in_flight())
         continue;
-      table_->advance(sequence->id(), 0, true, [](const Result<std::int64_t>&) {});
+      table_->orders().advance(sequence->id(), 0, true, [](const Result<std::int64_t>&) {});
     }
     if (!table_->scopes().resume(database->name()).ok()) continue;
     if (scope->restored()) stage_.history.violation("a store was resumed and is still stopped");

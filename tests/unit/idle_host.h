@@ -52,8 +52,9 @@ struct IdleHost {
   }
   Status raise(std::int64_t to = 0) {
     Status result(ErrorCode::INTERNAL, "not answered");
-    world().table->advance(*world().table->open("orders"), to, true,
-                           [&](const Result<std::int64_t>& reached) { result = reached.status(); });
+    world().table->orders().advance(
+        *world().table->open("orders"), to, true,
+        [&](const Result<std::int64_t>& reached) { result = reached.status(); });
     world().settle();
     world().advance(1);
     world().settle();

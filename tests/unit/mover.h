@@ -79,7 +79,7 @@ struct Mover {
   }
   DrainReport drain() {
     std::optional<DrainReport> report;
-    const Status begun = world().table->drain(
+    const Status begun = world().table->orders().drain(
         orders().id(), 10'000, [&](const DrainReport& drained) { report = drained; });
     REQUIRE(begun.ok());
     settle();
@@ -90,7 +90,8 @@ struct Mover {
   }
   Result<std::int64_t> advance(std::int64_t to = 0) {
     std::optional<Result<std::int64_t>> reached;
-    world().table->advance(orders().id(), to, false, [&](auto result) { reached = result; });
+    world().table->orders().advance(orders().id(), to, false,
+                                    [&](auto result) { reached = result; });
     settle();
     world().advance(0);
     REQUIRE(reached);

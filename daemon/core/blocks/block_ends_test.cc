@@ -19,9 +19,9 @@ TEST_CASE("BlocksEndBeforeADrainAPeriodsEndAndAStop") {
   const std::int64_t available = f.sequence().available();
   SECTION("a drain") {
     std::optional<DrainReport> report;
-    REQUIRE(
-        f.world.table->drain(f.sequence().id(), 1'000, [&](const DrainReport& is) { report = is; })
-            .ok());
+    REQUIRE(f.world.table->orders()
+                .drain(f.sequence().id(), 1'000, [&](const DrainReport& is) { report = is; })
+                .ok());
     f.world.settle();
     REQUIRE(report);
     CHECK(f.sequence().totals().gaps == available + 8);
@@ -65,7 +65,7 @@ TEST_CASE("TheCounterIsLoweredToWhatWasTakenOfABlock") {
   Blocks f([](SequenceSettings& settings) { settings.reuse = Reuse::tail; });
   const Run block = f.out(1, 0, 10);
   f.take(block, 0, 1, 4);
-  REQUIRE(f.world.table->drain(f.sequence().id(), 1'000, [](const DrainReport&) {}).ok());
+  REQUIRE(f.world.table->orders().drain(f.sequence().id(), 1'000, [](const DrainReport&) {}).ok());
   f.world.settle();
   CHECK(f.sequence().available() == 0);
   CHECK(f.sequence().totals().gaps == 0);

@@ -333,7 +333,7 @@ TEST_CASE("ADrainWithoutAStoreOrBeforeTheClaimIsAnErrorAndChangesNothing", "[cor
   static_cast<void>(world.next("orders"));
   world.settle();
   const Status refused =
-      world.table->drain(world.sequence("orders").id(), 10, [](const DrainReport&) {});
+      world.table->orders().drain(world.sequence("orders").id(), 10, [](const DrainReport&) {});
   CHECK(refused.code() == ErrorCode::UNAVAILABLE);
 }
 
@@ -349,7 +349,7 @@ TEST_CASE("ADrainOfASequenceWhoseStoreIsNotConfiguredIsAnErrorAndChangesNothing"
   world.start();
   world.settle();
   const Status refused =
-      world.table->drain(world.sequence("orders").id(), 10, [](const DrainReport&) {});
+      world.table->orders().drain(world.sequence("orders").id(), 10, [](const DrainReport&) {});
   CHECK(refused.code() == ErrorCode::CONFIG);
   CHECK(refused.text().find("store \"default\" is not running") != std::string::npos);
   CHECK(world.sequence("orders").available() == available);

@@ -16,8 +16,9 @@ struct Advancing : Orders {
   // Empty until it is answered.
   std::optional<Result<std::int64_t>> advance(std::int64_t next_id, bool withdraw = false) {
     auto answer = std::make_shared<std::optional<Result<std::int64_t>>>();
-    world.table->advance(world.table->find("orders"), next_id, withdraw,
-                         [answer](Result<std::int64_t> reached) { *answer = std::move(reached); });
+    world.table->orders().advance(
+        world.table->find("orders"), next_id, withdraw,
+        [answer](Result<std::int64_t> reached) { *answer = std::move(reached); });
     REQUIRE_FALSE(answer->has_value());
     world.settle();
     world.advance(0);
@@ -133,14 +134,14 @@ TEST_CASE("ADrainAndAnAdvanceWaitForEachOther") {
   const std::int64_t high_water = orders.sequence().high_water();
   std::vector<Result<std::int64_t>> reached;
   const auto note = [&reached](Result<std::int64_t> next) { reached.push_back(std::move(next)); };
-  world.table->advance(id, 0, false, note);
-  REQUIRE(world.table->drain(id, 60'000, [](const DrainReport&) {}).ok());
+  world.table->orders().advance(id, 0, false, note);
+  REQUIRE(world.table->orders().drain(id, 60'000, [](const DrainReport&) {}).ok());
   world.turn();
   world.flush();
   world.turn();
   // Else the advance would raise the counter above what is returned meanwhile.
   REQUIRE(world.store.return_calls.empty());
-  world.table->advance(id, 0, false, note);
+  world.table->orders().advance(id, 0, false, note);
   world.advance(0);
   REQUIRE(reached.size() == 1);
   REQUIRE(reached.back().status().code() == ErrorCode::UNAVAILABLE);

@@ -1,7 +1,7 @@
 // FloorLooks: the sequences whose requests wait until the floor of their counter is read. What a
 // sequence had available when the daemon ended, or when its store went away, may lie below a floor
 // that another daemon has set meanwhile; so it is compared before any of it is issued. If the store
-// does not answer within kMostMs, the requests are served. Owned by the SequenceTable; loop thread.
+// does not answer within kMostMs, the requests are served. Owned by Scopes; loop thread.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,8 @@ TEST_CASE("DrainRightAfterAStartWaitsForTheClaim", "[moves]") {
   mover.world().start();
   std::optional<DrainReport> report;
   REQUIRE(mover.world()
-              .table->drain(1, 10'000, [&](const DrainReport& drained) { report = drained; })
+              .table->orders()
+              .drain(1, 10'000, [&](const DrainReport& drained) { report = drained; })
               .ok());
   mover.world().turn();
   if (clean) REQUIRE_FALSE(report);
@@ -41,7 +42,8 @@ TEST_CASE("DrainRightAfterAStartEndsWhenItsStoreIsAway", "[moves]") {
   mover.world().start();
   std::optional<DrainReport> report;
   REQUIRE(mover.world()
-              .table->drain(1, 10'000, [&](const DrainReport& drained) { report = drained; })
+              .table->orders()
+              .drain(1, 10'000, [&](const DrainReport& drained) { report = drained; })
               .ok());
   mover.settle();
   REQUIRE(report);
@@ -84,7 +86,8 @@ TEST_CASE("DrainThatWaitsForAClaimEndsAtItsTime", "[moves]") {
   mover.world().start();  // its store does not answer
   std::optional<DrainReport> report;
   REQUIRE(mover.world()
-              .table->drain(1, 1'000, [&](const DrainReport& drained) { report = drained; })
+              .table->orders()
+              .drain(1, 1'000, [&](const DrainReport& drained) { report = drained; })
               .ok());
   mover.world().turn();
   mover.world().flush();

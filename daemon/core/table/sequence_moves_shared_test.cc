@@ -25,7 +25,7 @@ struct Sharing : Mover {
   SequenceSettings& invoices() { return world().settings.by_name["invoices"]; }
   void drain_both() {
     drain();
-    REQUIRE(world().table->drain(2, 10'000, [](const DrainReport&) {}).ok());
+    REQUIRE(world().table->orders().drain(2, 10'000, [](const DrainReport&) {}).ok());
     settle();
   }
   std::int64_t high_water_in_log(SequenceId id) {
@@ -67,7 +67,7 @@ TEST_CASE("NamesOfOneCounterShareNoMarkWhileTheyUseIt", "[moves]") {
   sharing.invoices().reuse = Reuse::tail;
   sharing.restart();
   REQUIRE(sharing.take("invoices") == 31);
-  REQUIRE(sharing.world().table->drain(2, 10'000, [](const DrainReport&) {}).ok());
+  REQUIRE(sharing.world().table->orders().drain(2, 10'000, [](const DrainReport&) {}).ok());
   sharing.settle();
   sharing.restart();
   CHECK(sharing.take() == 32);

@@ -70,7 +70,7 @@ TEST_CASE("NothingMovesWhileALeaseOrAReturnOfTheFormerCounterIsOpen", "[moves]")
   if (of_return) {
     mover.settings().reuse = Reuse::parked;
     mover.restart();
-    REQUIRE(mover.world().table->drain(1, 10'000, [](const DrainReport&) {}).ok());
+    REQUIRE(mover.world().table->orders().drain(1, 10'000, [](const DrainReport&) {}).ok());
   } else {
     REQUIRE(mover.world().range("orders", 7));
     static_cast<void>(mover.world().next("orders"));
@@ -159,7 +159,7 @@ TEST_CASE("OtherMeaningOrProgressionDoesNotMove", "[moves]") {
   }
   mover.restart();
   CHECK(mover.code() == ErrorCode::SEQ_CHANGED);
-  CHECK(mover.world().table->drain(1, 10'000, [](const DrainReport&) {}).code() ==
+  CHECK(mover.world().table->orders().drain(1, 10'000, [](const DrainReport&) {}).code() ==
         ErrorCode::SEQ_CHANGED);
 }
 
@@ -169,7 +169,7 @@ TEST_CASE("SequencesOfOneCounterMoveBehindAllOfThem", "[moves]") {
   mover.world().settings.by_name["invoices"].binding.key = "shared";
   mover.settings().binding.key = "shared";
   mover.drain();
-  REQUIRE(mover.world().table->drain(2, 10'000, [](const DrainReport&) {}).ok());
+  REQUIRE(mover.world().table->orders().drain(2, 10'000, [](const DrainReport&) {}).ok());
   mover.settle();
   mover.restart();
   REQUIRE(mover.code() == ErrorCode::SEQ_REGRESSED);
@@ -177,7 +177,7 @@ TEST_CASE("SequencesOfOneCounterMoveBehindAllOfThem", "[moves]") {
   REQUIRE(mover.take() == 11);
   REQUIRE(mover.take("invoices") == 21);
   mover.drain();
-  REQUIRE(mover.world().table->drain(2, 10'000, [](const DrainReport&) {}).ok());
+  REQUIRE(mover.world().table->orders().drain(2, 10'000, [](const DrainReport&) {}).ok());
   mover.settle();
   mover.settings().store = "central";
   mover.world().settings.by_name["invoices"].store = "central";
@@ -207,7 +207,7 @@ TEST_CASE("MoveThatIsKilledAnywhereIssuesNothingTwice", "[moves]") {
           static_cast<void>(mover.world().store.deliver());
           if (turn != 6) continue;
           const auto keep = [&reached](const Result<std::int64_t>& result) { reached = result; };
-          mover.world().table->advance(1, 0, false, keep);
+          mover.world().table->orders().advance(1, 0, false, keep);
         }
         mover.world().time.advance(0);
         mover.kill();

@@ -164,7 +164,8 @@ TEST_CASE("AdvanceSaysThatTheClockIsRightNow", "[core][period]") {
   CHECK(here.world.status.text().find("seqctl advance orders") != std::string::npos);
   const Result<SequenceId> opened = here.world.table->open_to_advance("orders");
   REQUIRE(opened.ok());
-  here.world.table->advance(*opened, 0, false, [](const Result<std::int64_t>& /*next*/) {});
+  here.world.table->orders().advance(*opened, 0, false,
+                                     [](const Result<std::int64_t>& /*next*/) {});
   here.world.settle();
   CHECK(here.one() == 1);
   // Also on the days that follow, and after a restart.
@@ -197,8 +198,8 @@ TEST_CASE("AdvanceOfAForgottenPeriodWithoutItsCounterAnswersAboveItsIds", "[core
   const Result<SequenceId> opened = here.world.table->open_to_advance("orders");
   REQUIRE(opened.ok());
   std::optional<std::int64_t> next;
-  here.world.table->advance(*opened, 0, false,
-                            [&](const Result<std::int64_t>& reached) { next = *reached; });
+  here.world.table->orders().advance(*opened, 0, false,
+                                     [&](const Result<std::int64_t>& reached) { next = *reached; });
   here.world.settle();
   CHECK(next == high_water);
   CHECK(here.one() == high_water);
@@ -217,7 +218,8 @@ TEST_CASE("AdvanceOfAStoppedPeriodThatHasEndedLeasesNothing", "[core][period]") 
   const std::int64_t gaps = here.of(kFirst)->totals().gaps;
   const Result<SequenceId> opened = here.world.table->open_to_advance(kFirst);
   REQUIRE(opened.ok());
-  here.world.table->advance(*opened, 0, false, [](const Result<std::int64_t>& /*next*/) {});
+  here.world.table->orders().advance(*opened, 0, false,
+                                     [](const Result<std::int64_t>& /*next*/) {});
   here.world.settle();
   CHECK(here.of(kFirst)->stopped().ok());
   here.wait(180'000);
@@ -256,7 +258,7 @@ TEST_CASE("AdvanceOfALaterPeriodStopsNoneBeforeIt", "[core][period]") {
   const char* const later = "orders@2023-11-24";
   const Result<SequenceId> opened = here.world.table->open_to_advance(later);
   REQUIRE(opened.ok());
-  here.world.table->advance(*opened, 500, false, [](const Result<std::int64_t>&) {});
+  here.world.table->orders().advance(*opened, 500, false, [](const Result<std::int64_t>&) {});
   here.world.settle();
   const bool restarted = GENERATE(false, true);
   CAPTURE(restarted);

@@ -214,7 +214,9 @@ TEST_CASE("RemainderOfAPeriodWithAnotherUnitIsAGapWhenItIsDrained", "[core][peri
   OtherUnit here;
   std::optional<DrainReport> report;
   const SequenceId id = here.of(kFirst)->id();
-  REQUIRE(here.world.table->drain(id, 1'000, [&](const DrainReport& done) { report = done; }).ok());
+  REQUIRE(here.world.table->orders()
+              .drain(id, 1'000, [&](const DrainReport& done) { report = done; })
+              .ok());
   here.world.settle();
   here.world.advance(0);
   REQUIRE(report);
@@ -236,7 +238,9 @@ TEST_CASE("RemainderOfAPeriodWithAnotherCounterIsAGapWhenItIsOver", "[core][peri
   REQUIRE(here.of(kFirst)->stopped().code() == ErrorCode::SEQ_CHANGED);
   const std::int64_t available = here.of(kFirst)->available();
   if (GENERATE(false, true)) {
-    CHECK(here.world.table->drain(here.of(kFirst)->id(), 1'000, [](const DrainReport&) {}).ok());
+    CHECK(here.world.table->orders()
+              .drain(here.of(kFirst)->id(), 1'000, [](const DrainReport&) {})
+              .ok());
     here.world.settle();
     here.world.advance(0);
   } else {

@@ -1,5 +1,4 @@
-// The part of sequence_table.h that says whether there is room for another sequence, and by which
-// an administrator makes room.
+// The part of sequence_table.h that says whether there is room for another sequence.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -8,12 +7,6 @@
 #include "daemon/core/text/period.h"
 
 namespace seqd {
-namespace {
-
-constexpr std::int64_t kRemoveMs = 5;
-
-}  // namespace
-
 // Every connected user can make names that are in no table, and they stay.
 Status SequenceTable::check_room(const DefineSequence& definition, bool named,
                                  std::optional<UserId> user) const {
@@ -43,28 +36,6 @@ Status SequenceTable::check_room(const DefineSequence& definition, bool named,
   if (user) event.fields.emplace_back("CLIENT_UID", std::to_string(*user));
   context_.events.raise(event);
   return {ErrorCode::BUSY, why};
-}
-
-// In another turn: the drain before it has ended in this one. The counter stays in the store. What
-// this host knew of it is gone: how far it leased, and the forms of the texts.
-void SequenceTable::remove(SequenceId id, std::function<void(const Status&)> done) {
-  context_.timers.schedule(kRemoveMs, [this, id, done = std::move(done)] {
-    if (!sequences_.contains(id)) return done({});
-    Sequence& sequence = at(id);
-    // Who drains everything counts on what there was when he began.
-    if (!refusals_.any().ok()) return done(refusals_.any());
-    if (!period_of(sequence.name()).empty())
-      return done({ErrorCode::BAD_REQUEST,
-                   "\"" + sequence.name() +
-                       "\" is of a period, which is removed by itself when it is over"});
-    if (!is_settled(sequence) || !context_.log.accepting())
-      return done({ErrorCode::UNAVAILABLE,
-                   "\"" + sequence.name() +
-                       "\" is in use: IDs are available or out, an operation is in progress, a "
-                       "request waits, or a client may repeat a request; try again later"});
-    forget(sequence);
-    done({});
-  });
 }
 
 }  // namespace seqd

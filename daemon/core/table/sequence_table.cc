@@ -35,7 +35,12 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
             at(block.granted.sequence).block_over(block, taken);
           },
           pages, limits.blocks),
-      scopes_({context_, *this, sequences_, budgets_, refusals_}, std::move(stores)) {}
+      scopes_({context_, *this, sequences_, budgets_, refusals_}, std::move(stores)),
+      names_(context_.log),
+      orders_({context_, settings_, refusals_, sequences_, scopes_},
+              [this](Sequence& sequence) { return forget(sequence, nullptr); }),
+      ends_({context_, refusals_, limits_, names_, sequences_},
+            [this](Sequence& sequence, const PeriodSpan& period) { forget(sequence, &period); }) {}
 
 // --- start
 
@@ -85,7 +90,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image, Moves& all) {
     definition.scope = scopes_.of_store(settings.store).id();
     definition.binding = binding_text(configured->binding, configured->progression);
   }
-  Sequence& sequence = add_sequence(definition, settings);
+  Sequence& sequence = add(definition, settings);
   budgets_.defined(image.definition);
   sequence.restore(image);
   if (moves) {
@@ -101,7 +106,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image, Moves& all) {
   if (stays) sequence.set_stopped(std::move(wrong));
 }
 
-Sequence& SequenceTable::add_sequence(const DefineSequence& definition, SequenceSettings settings) {
+Sequence& SequenceTable::add(const DefineSequence& definition, SequenceSettings settings) {
   next_.sequence = std::max(next_.sequence, definition.sequence + 1);
   const std::string key = std::exchange(settings.binding.key, {});
   return sequences_.add(std::make_unique<Sequence>(scopes_.context_of(definition.scope),
@@ -113,7 +118,7 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition, Sequence
 
 Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<UserId> user) {
   if (const Sequence* const found = sequences_.find(name)) return found->id();
-  const SequenceId now = names_.periods().sequence_at(name, context_.clock.wall_ms() / 1'000);
+  const SequenceId now = names_.periods().sequence_at(name, now_s());
   // It may have been forgotten while the clock was ahead.
   if (now != 0 && sequences_.contains(now)) return now;
   if (const Status& refused = refusals_.any(); !refused.ok()) return refused;
@@ -150,8 +155,8 @@ Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<User
   if (const std::optional<Period>& period = settings->periods.current)
     definition.high_water = high_water_of_forgotten(known.forgotten, *period);
   context_.log.append(definition);
-  names_.note_begun(known.name, settings->periods, context_.clock.wall_ms() / 1'000);
-  const Sequence& made = add_sequence(definition, *settings);
+  names_.note_begun(known.name, settings->periods, now_s());
+  const Sequence& made = add(definition, *settings);
   budgets_.defined(definition);
   if (user && !settings->named) accounts_.made(made, *user);
   names_.settle(name);
@@ -178,6 +183,30 @@ void SequenceTable::cancel(SessionId session, const Refusal& why) {
     const Status refused = why ? why(at(id).name()) : Status();
     if (!why || !refused.ok()) at(id).cancel(session, refused);
   }
+}
+
+// --- forgetting
+
+// Of a period its name remains, with what is known of it; of a sequence without periods nothing,
+// unless other sequences have the name.
+bool SequenceTable::forget(Sequence& sequence, const PeriodSpan* period) {
+  const SequenceId id = sequence.id();
+  const auto waits = [id](const AwaitingFlush& one) { return one.sequence == id; };
+  if (!sequence.holds_nothing() || sequence.waiting() > 0 || sequence.in_flight() ||
+      sequence.draining().active() || replays_.keeps(id) ||
+      std::find(touched_.begin(), touched_.end(), &sequence) != touched_.end() ||
+      std::any_of(awaiting_.begin(), awaiting_.end(), waits))
+    return false;
+  const std::string base(base_of(sequence.name()));
+  ASSERT((period != nullptr) == (base != sequence.name()));
+  if (period != nullptr) names_.add_forgotten_period(base, *period);
+  context_.log.append(ForgetSequence{id});
+  budgets_.forgotten(sequence.definition());
+  accounts_.forgotten(sequence);
+  sequences_.remove(sequence);
+  if (period != nullptr || sequences_.find_any_period(base) != nullptr) return true;
+  for (const std::string& form : names_.forget(base)) budgets_.form_forgotten(form);
+  return true;
 }
 
 // --- the turn

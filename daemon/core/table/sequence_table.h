@@ -1,16 +1,29 @@
-// SequenceTable: all sequences, the stores' scopes and the replay table: the core as the layers
-// above see it. It is filled from a StateImage, and gives the log its snapshots.
+// SequenceTable: the core as the layers above see it: it makes sequences, and has the parts that
+// know them. It is filled from a StateImage, and gives the log its snapshots. Loop thread.
+//
+//   Sequences       all of them, by number and by name
+//   Scopes          the stores, and what happens to the sequences of each
+//   Names           what is known of names for longer than their sequences are kept
+//   SequenceOrders  what an operator has done to one sequence
+//   PeriodEnds      what becomes of sequences whose period is over: a SequenceId may be gone
+//
 // One loop turn: any number of calls, end_turn(), RemainderLog::commit(), then replies may leave.
-// Sequences of a period that was over long ago are removed: a SequenceId may be gone. Loop thread.
 #pragma once
 
-#include <map>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "daemon/base/one_shot.h"
 #include "daemon/core/names/names.h"
 #include "daemon/core/table/awaiting_flush.h"
+#include "daemon/core/table/period_ends.h"
 #include "daemon/core/table/scopes.h"
 #include "daemon/core/table/sequence_accounts.h"
+#include "daemon/core/table/sequence_orders.h"
 #include "daemon/core/table/sequences.h"
 #include "daemon/core/table/shared_settings.h"
 #include "daemon/core/table/table_limits.h"
@@ -26,70 +39,86 @@ class SequenceTable final : public RemainderLogObserver,
   // `pages` may be null: then there are no blocks.
   SequenceTable(const CoreContext& context, const SettingsSource& settings, Stores stores,
                 const TableLimits& limits, BlockPages* pages = nullptr);
-  void restore(const StateImage& image);  // what recovery found; once, before anything else
+  // What recovery found; once, before anything else.
+  void restore(const StateImage& image);
+  // With those of the SettingsSource now. Returns the sequences whose change needs a restart.
+  std::vector<std::string> apply_settings(const TableLimits& limits);
+
+  // --- a name, and its sequence
   // That of the name, or of its present period; made if there is room for it. NO_SEQUENCE, BUSY.
   Result<SequenceId> open(std::string_view name, std::optional<UserId> user = {});
   // The same for an advance: by one of the present period an operator confirms that the clock is
   // correct, and was not when later periods were begun. BAD_REQUEST: the period is too far ahead.
   Result<SequenceId> open_to_advance(std::string_view name);
-  SequenceId find(std::string_view name) const;  // without making it; 0: it is not there
-  Sequences& sequences() { return sequences_; }
-  const Sequences& sequences() const { return sequences_; }
-  bool is_present_period(std::string_view name) const;  // "NAME@PERIOD", whence NAME issues now
+  // Without making it; 0: it is not there.
+  SequenceId find(std::string_view name) const;
   Sequence& at(SequenceId id) { return sequences_.at(id); }
   const Sequence& at(SequenceId id) const { return sequences_.at(id); }
+  // Whether it is "NAME@PERIOD", from which NAME issues now.
+  bool is_present_period(std::string_view name) const;
   // The format and the rights of that name, in use or not; or null.
   std::shared_ptr<const IdFormat> format_of(std::string_view name) const;
   const AccessSettings* access_of(std::string_view name) const;
   Result<std::optional<TextForm>> admit_text(SequenceId id) override;
-  const Names& names() const { return names_; }
-  ReplayTable& replays() { return replays_; }
-  Scopes& scopes() { return scopes_; }
-  const Scopes& scopes() const { return scopes_; }
-  void cancel(SessionId session, const Refusal& why = {});  // what it waits for; null: it is gone
-  std::size_t flush_issues();  // of this turn, so that a repeat finds it: so many sequences
-  void end_turn();  // decides what this turn left to decide; then the log may be committed
-  // With those of the SettingsSource now. Returns the sequences whose change needs a restart.
-  std::vector<std::string> apply_settings(const TableLimits& limits);
-  // Raises its counter: no ID below `next_id` is leased any more; 0: none that was granted here.
-  // Answers with its next ID, unless the daemon ends. A stopped sequence continues.
-  void advance(SequenceId id, std::int64_t next_id, bool withdraw,
-               std::function<void(Result<std::int64_t>)> done);
   // `done` is called when the medium has that counters of the (open) name are about to be removed.
   void record_purge(std::string_view base, std::function<void()> done);
-  // As Drain::begin(). `remove`: of a sequence that is not configured any more, all is a gap.
-  Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done, bool remove = false);
-  void remove(SequenceId id, std::function<void(const Status&)> done);  // if nothing of it is left
-  // Requests for IDs fail with `why`, except retries; no lease is begun. OK: they are served again.
-  void refuse_requests(const Status& why);
-  // The end: then leave_clean() when settled() or no time is left; exit behind the next flush.
-  void begin_stop(const Status& why);
-  bool settled() const, leave_clean();  // whether what was recorded has to become durable first
-  SequenceBudgets& budgets() { return budgets_; }
-  SequenceAccounts& accounts() { return accounts_; }
+
+  // --- the parts
+  Sequences& sequences() { return sequences_; }
+  const Sequences& sequences() const { return sequences_; }
+  Scopes& scopes() { return scopes_; }
+  const Scopes& scopes() const { return scopes_; }
+  const Names& names() const { return names_; }
+  SequenceOrders& orders() { return orders_; }
   BlockTable& blocks() override { return blocks_; }
   const BlockTable& blocks() const { return blocks_; }
-  void durable(LogPosition) override, flush_failed(const Status&) override;
+  ReplayTable& replays() { return replays_; }
+  SequenceBudgets& budgets() { return budgets_; }
+  SequenceAccounts& accounts() { return accounts_; }
+
+  // --- the turn
+  // What the session waits for. `why` null: it is gone.
+  void cancel(SessionId session, const Refusal& why = {});
+  // Of this turn, so that a repeat finds it: so many sequences.
+  std::size_t flush_issues();
+  // Decides what this turn left to decide; then the log may be committed.
+  void end_turn();
+  void durable(LogPosition position) override;
+  void flush_failed(const Status& status) override;
   void snapshot(const std::function<void(const LogEntry&)>& entry) const override;
 
+  // --- the end
+  // Requests for IDs fail with `why`, except retries; no lease is begun. OK: they are served again.
+  void refuse_requests(const Status& why);
+  // Then leave_clean() when settled() or no time is left; exit behind the next flush.
+  void begin_stop(const Status& why);
+  bool settled() const;
+  // Whether what was recorded has to become durable first.
+  bool leave_clean();
+
  private:
+  // SequenceOwner
   void touched(Sequence& sequence) override { touched_.push_back(&sequence); }
   void when_durable(SequenceId sequence, std::function<void()> then) override;
-  void recorded(const Issued&) override, block_granted(Sequence&) override;
+  void recorded(const Issued& issue) override;
+  void block_granted(Sequence& sequence) override;
   Status check_not_removed(SequenceId sequence) const override;
   void look(SequenceId id) override { scopes_.look(id); }
-  Sequence& add_sequence(const DefineSequence& definition, SequenceSettings settings);
-  void restore_sequence(const SequenceImage&, struct Moves&);
+
+  void restore_sequence(const SequenceImage& image, struct Moves& all);
   void restore_names(const StateImage& image);
-  void know_periods(std::string_view, const SequenceSettings&), forget(Sequence&);
-  Result<SequenceId> open_period(const std::string& base, const SequenceSettings&,
-                                 std::optional<UserId>);
+  Sequence& add(const DefineSequence& definition, SequenceSettings settings);
+  // False: something of it is in use. `period`: of its period; null: it has none.
+  bool forget(Sequence& sequence, const PeriodSpan* period);
   Status check_room(const DefineSequence& definition, bool named, std::optional<UserId> user) const;
-  SequenceId find_period(std::string_view base) const;
-  void look_for_ends(), look_on();
-  bool may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const;
-  bool is_settled(const Sequence&sequence) const, is_known(std::string_view base) const;
+  bool is_known(std::string_view base) const;
   const DefineName& define_name(std::string_view base);
+  void know_periods(std::string_view name, const SequenceSettings& settings);
+  Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings,
+                                 std::optional<UserId> user);
+  SequenceId find_period(std::string_view base) const;
+  std::int64_t now_s() const { return context_.clock.wall_ms() / 1'000; }
+
   const CoreContext context_;
   const SettingsSource& settings_;
   TableLimits limits_;
@@ -101,11 +130,12 @@ class SequenceTable final : public RemainderLogObserver,
   TableRefusals refusals_;
   Scopes scopes_;
   Sequences sequences_;
-  Names names_{context_.log};
-  OneShot period_timer_{context_.timers};
-  std::string looked_at_;                    // the last one, for the end of its period
-  NextNumbers next_;                         // but for that of a scope
-  std::vector<Sequence*> touched_, pumped_;  // pumped_: those of the turn that ends
+  Names names_;
+  SequenceOrders orders_;
+  PeriodEnds ends_;
+  NextNumbers next_;  // but for that of a scope
+  std::vector<Sequence*> touched_;
+  std::vector<Sequence*> pumped_;  // those of the turn that ends
   AwaitingFlushes awaiting_;
 };
 

@@ -129,7 +129,7 @@ TEST_CASE("ASequenceOfWhichNothingIsLeftIsRemoved", "[sequence_table]") {
   std::optional<Status> removed;
   const auto remove = [&] {
     removed.reset();
-    world.table->remove(orders, [&](const Status& status) { removed = status; });
+    world.table->orders().remove(orders, [&](const Status& status) { removed = status; });
     while (!removed) {
       world.advance(5);
       world.settle();
@@ -139,11 +139,11 @@ TEST_CASE("ASequenceOfWhichNothingIsLeftIsRemoved", "[sequence_table]") {
   const std::int64_t bytes = world.table->budgets().state_bytes();
   CHECK(remove() == ErrorCode::UNAVAILABLE);
   CHECK(removed->text().find("IDs are available") != std::string::npos);
-  REQUIRE(world.table->drain(orders, 1'000, [](const DrainReport&) {}).ok());
+  REQUIRE(world.table->orders().drain(orders, 1'000, [](const DrainReport&) {}).ok());
   world.settle();
   static_cast<void>(world.next("orders", {7, 1, 0}, 60'000));  // it waits, and leases again
   CHECK(remove() == ErrorCode::UNAVAILABLE);
-  REQUIRE(world.table->drain(orders, 1'000, [](const DrainReport&) {}).ok());
+  REQUIRE(world.table->orders().drain(orders, 1'000, [](const DrainReport&) {}).ok());
   world.settle();
   CHECK(remove() == ErrorCode::OK);
   CHECK_FALSE(world.table->sequences().contains(orders));
@@ -164,11 +164,11 @@ TEST_CASE("NothingIsRemovedWhileAllIsDrained", "[sequence_table]") {
   CoreWorld& world = daemon.world;
   REQUIRE(daemon.one("orders") == 1);
   const SequenceId orders = world.sequence("orders").id();
-  REQUIRE(world.table->drain(orders, 1'000, [](const DrainReport&) {}).ok());
+  REQUIRE(world.table->orders().drain(orders, 1'000, [](const DrainReport&) {}).ok());
   world.settle();
   world.table->refuse_requests({ErrorCode::UNAVAILABLE, "it is decommissioned"});
   std::optional<Status> removed;
-  world.table->remove(orders, [&](const Status& status) { removed = status; });
+  world.table->orders().remove(orders, [&](const Status& status) { removed = status; });
   world.advance(5);
   world.settle();
   REQUIRE(removed);
@@ -187,13 +187,13 @@ TEST_CASE("ASequenceThatIsNotConfiguredAnyMoreIsRemovedWithWhatIsLeft", "[sequen
   world.settle();
   const SequenceId orders = world.table->find("orders");
   const auto ignore = [](const DrainReport&) {};
-  CHECK(world.table->drain(orders, 1'000, ignore).code() == ErrorCode::NO_SEQUENCE);
+  CHECK(world.table->orders().drain(orders, 1'000, ignore).code() == ErrorCode::NO_SEQUENCE);
   REQUIRE(world.table->at(orders).available() > 0);
-  REQUIRE(world.table->drain(orders, 1'000, ignore, true).ok());
+  REQUIRE(world.table->orders().drain(orders, 1'000, ignore, true).ok());
   world.settle();
   CHECK(world.table->at(orders).totals().gaps == 9);
   std::optional<Status> removed;
-  world.table->remove(orders, [&](const Status& status) { removed = status; });
+  world.table->orders().remove(orders, [&](const Status& status) { removed = status; });
   world.advance(5);
   world.settle();
   REQUIRE(removed);

@@ -66,7 +66,9 @@ struct Lives : Orders {
     REQUIRE(world.store.pending() == 1);
   }
   void drain() {
-    REQUIRE(world.table->drain(sequence().id(), 10'000, [](const DrainReport& /*report*/) {}).ok());
+    REQUIRE(world.table->orders()
+                .drain(sequence().id(), 10'000, [](const DrainReport& /*report*/) {})
+                .ok());
   }
 
   void end(End how) {

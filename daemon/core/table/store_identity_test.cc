@@ -176,7 +176,7 @@ TEST_CASE("ReturnLeftOpenIsNotGivenToAnotherDatabase", "[store_identity]") {
   ended.world().start();
   ended.world().settle();
   ended.world().store.returns = {{ScriptedStore::ReturnScript::Kind::failed_lost, kDown}};
-  REQUIRE(ended.world().table->drain(1, 60'000, [](const DrainReport&) {}).ok());
+  REQUIRE(ended.world().table->orders().drain(1, 60'000, [](const DrainReport&) {}).ok());
   ended.world().settle();
   REQUIRE(ended.world().store.return_calls.size() == 1);
   ended.world().kill();
@@ -196,7 +196,7 @@ TEST_CASE("DatabaseMayChangeWhereNothingIsLeft", "[store_identity]") {
   Ended ended(clean);
   ended.world().start();
   ended.world().settle();
-  REQUIRE(ended.world().table->drain(1, 60'000, [](const DrainReport&) {}).ok());
+  REQUIRE(ended.world().table->orders().drain(1, 60'000, [](const DrainReport&) {}).ok());
   ended.world().settle();
   ended.end(clean);
   const Token before = ended.world().log.image.scopes.at(1).instance;
@@ -222,7 +222,7 @@ TEST_CASE("DrainGivesUpWhatCameFromADatabaseThatIsGone", "[store_identity]") {
   ended.world().settle();
   std::optional<DrainReport> report;
   const auto keep = [&](const DrainReport& drained) { report = drained; };
-  REQUIRE(ended.world().table->drain(1, 60'000, keep).ok());
+  REQUIRE(ended.world().table->orders().drain(1, 60'000, keep).ok());
   REQUIRE_FALSE(report);
   ended.world().advance(0);
   REQUIRE(report->gaps.size() == 1);

@@ -98,7 +98,7 @@ TEST_CASE("StopOfALifeInWhichTheStoreNeverAnsweredLeavesWhatItFound", "[store_ou
 
 TEST_CASE("StopThatHoldsNothingOfTheStoreDoesNotAskIt", "[store_outage]") {
   Serving serving;
-  REQUIRE(serving.world().table->drain(1, 60'000, [](const DrainReport&) {}).ok());
+  REQUIRE(serving.world().table->orders().drain(1, 60'000, [](const DrainReport&) {}).ok());
   serving.world().settle();
   serving.world().store.identities.assign(100, {Identity::failed, kDown});
   serving.stop();

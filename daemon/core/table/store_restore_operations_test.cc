@@ -65,7 +65,8 @@ TEST_CASE("OpenReturnIsNotClosedByAnOlderCopy", "[store_restore]") {
   host.back_up();
   host.beat();
   host.store().returns = {{ScriptedStore::ReturnScript::Kind::failed_applied}};
-  REQUIRE(host.world().table->drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
+  REQUIRE(
+      host.world().table->orders().drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
   host.world().settle();
   REQUIRE(host.orders().draining().returning() == 9);
   const ScriptedContents newest = host.contents();
@@ -111,7 +112,8 @@ TEST_CASE("NothingIsSentToAnOlderCopyThatWasFound", "[store_restore]") {
   const bool returns = GENERATE(false, true);
   const std::size_t leased = host.store().lease_calls.size();
   if (returns) {
-    REQUIRE(host.world().table->drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
+    REQUIRE(
+        host.world().table->orders().drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
     host.world().turn();
   } else {
     for (std::int64_t id = 2; id <= 10; ++id) static_cast<void>(host.world().next("orders"));
@@ -142,7 +144,8 @@ TEST_CASE("LeaseLeftOpenIsLookedUpWhenItsSequenceContinuesAfterTheHeartbeat", "[
   host.world().start();
   host.world().settle();
   REQUIRE_FALSE(host.scope().verified());
-  host.world().table->advance(host.orders().id(), 0, true, [](const Result<std::int64_t>&) {});
+  host.world().table->orders().advance(host.orders().id(), 0, true,
+                                       [](const Result<std::int64_t>&) {});
   host.store().next_id["orders"] = counter - 1;
   host.world().settle();
   REQUIRE(host.orders().stopped().code() == ErrorCode::SEQ_REGRESSED);
@@ -164,7 +167,8 @@ TEST_CASE("ReturnLeftOpenIsEndedBeforeACounterIsRaised", "[store_restore]") {
   host.world().settings.add("orders").reuse = Reuse::tail;
   host.world().table->apply_settings(host.world().limits);
   host.store().returns = {{ScriptedStore::ReturnScript::Kind::failed_applied}};
-  REQUIRE(host.world().table->drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
+  REQUIRE(
+      host.world().table->orders().drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
   host.world().settle();
   host.world().kill();
   host.store().beats.resize(3, {ScriptedStore::BeatScript::Kind::failed});
@@ -185,7 +189,8 @@ TEST_CASE("OpenReturnOfAnAbandonedStoreIsRestoredAndNotDrained", "[store_restore
   host.world().table->apply_settings(host.world().limits);
   host.beat();
   host.store().returns = {{ScriptedStore::ReturnScript::Kind::failed_applied}};
-  REQUIRE(host.world().table->drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
+  REQUIRE(
+      host.world().table->orders().drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
   host.world().settle();
   host.back_up();
   host.beat();
@@ -194,7 +199,7 @@ TEST_CASE("OpenReturnOfAnAbandonedStoreIsRestoredAndNotDrained", "[store_restore
   REQUIRE(host.scope().restored());
   REQUIRE(host.orders().draining().returning() == 9);
   const auto ignore = [](const DrainReport&) {};
-  REQUIRE(host.world().table->drain(host.orders().id(), 1'000, ignore).ok());
+  REQUIRE(host.world().table->orders().drain(host.orders().id(), 1'000, ignore).ok());
   host.world().advance(1);
   REQUIRE(host.orders().totals().gaps == 9);
   CHECK(host.world().events.count(EventKind::gap_restored) == 1);
@@ -209,7 +214,10 @@ TEST_CASE("ReturnInFlightIsNoGapInTheReportOfAnAbandonedStore", "[store_restore]
   host.beat();
   host.back_up();
   host.beat();
-  REQUIRE(host.world().table->drain(host.orders().id(), 1'000, [](const DrainReport&) {}).ok());
+  REQUIRE(host.world()
+              .table->orders()
+              .drain(host.orders().id(), 1'000, [](const DrainReport&) {})
+              .ok());
   host.world().turn();
   host.put_back();
   host.world().table->scopes().beat();
@@ -218,10 +226,10 @@ TEST_CASE("ReturnInFlightIsNoGapInTheReportOfAnAbandonedStore", "[store_restore]
   REQUIRE(host.scope().restored());
   REQUIRE(host.orders().in_flight());
   std::optional<DrainReport> report;
-  REQUIRE(
-      host.world()
-          .table->drain(host.orders().id(), 1'000, [&](const DrainReport& done) { report = done; })
-          .ok());
+  REQUIRE(host.world()
+              .table->orders()
+              .drain(host.orders().id(), 1'000, [&](const DrainReport& done) { report = done; })
+              .ok());
   host.world().advance(1);
   REQUIRE(report.has_value());
   REQUIRE(report->gaps.empty());

@@ -125,7 +125,8 @@ TEST_CASE("ReturnThatWasOpenDoesNotKeepARestoredStoreStopped", "[store_restore]"
   host.back_up();
   host.beat();
   host.store().returns.resize(20, {ScriptedStore::ReturnScript::Kind::failed_lost});
-  REQUIRE(host.world().table->drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
+  REQUIRE(
+      host.world().table->orders().drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
   host.world().settle();
   host.world().advance(10);
   host.world().settle();

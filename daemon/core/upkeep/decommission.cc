@@ -170,7 +170,7 @@ void Decommission::drain() {
     if (table_.at(id).holds_nothing()) continue;
     ++draining_;
     Status refused =
-        table_.drain(id, timeout_ms_, alive_.guard([this, at](const DrainReport& report) {
+        table_.orders().drain(id, timeout_ms_, alive_.guard([this, at](const DrainReport& report) {
           report_.sequences[at].drained = report;
           drained_one();
         }));

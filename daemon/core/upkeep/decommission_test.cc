@@ -293,7 +293,7 @@ TEST_CASE("AStoreThatAllSequencesLeftAndIsNotConfiguredDoesNotKeepTheInstance", 
   ScriptedStore central;
   central.identity = Token{9};
   central.next_id["orders"] = 500;
-  REQUIRE(here.world.table->drain(1, 1'000, [](const DrainReport&) {}).ok());
+  REQUIRE(here.world.table->orders().drain(1, 1'000, [](const DrainReport&) {}).ok());
   here.world.settle();
   here.world.kill();
   here.world.stores = {{"central", &central}};

@@ -94,7 +94,7 @@ void method_advance(const MethodContext& context, Session& session,
                          session.peer.uid,
                          session.peer.pid};
   raise_administered(context, session, "advance", "SEQUENCE", advanced.name());
-  context.table.advance(
+  context.table.orders().advance(
       *sequence, *ordinal, wanted->everywhere,
       [progression, advance, recorder = context.recorder,
        reply = defer(context, session, message, wanted->name)](Result<std::int64_t> reached) {

@@ -65,7 +65,7 @@ struct Batch : std::enable_shared_from_this<Batch> {
       }
       // For every host: ranges that are parked in an older copy, or that any host leased from it
       // meanwhile, may be in use already.
-      reply.table.advance(
+      reply.table.orders().advance(
           id, 0, true,
           [self = shared_from_this(), name = sequence.name()](const Result<std::int64_t>& reached) {
             self->ended(name, reached.status(), 1);

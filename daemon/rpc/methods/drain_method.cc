@@ -123,7 +123,7 @@ void answer(const Batch& batch) {
 void answer_if_over(const std::shared_ptr<Batch>& batch) {
   if (!batch->begun || batch->left > 0) return;
   if (batch->remove == 0 || !batch->sequences.front().error.ok()) return answer(*batch);
-  batch->reply.table.remove(batch->remove, [batch](const Status& removed) {
+  batch->reply.table.orders().remove(batch->remove, [batch](const Status& removed) {
     batch->sequences.front().error = removed;
     batch->sequences.front().removed = removed.ok();
     answer(*batch);
@@ -173,7 +173,7 @@ void method_drain(const MethodContext& context, Session& session,
     drained.name = sequence.name();
     drained.progression = sequence.settings().progression.compiled;
     drained.report.reuse = sequence.settings().reuse;
-    drained.error = context.table.drain(
+    drained.error = context.table.orders().drain(
         ids[at], wanted->timeout_ms,
         [batch, at](const DrainReport& report) {
           batch->sequences[at].report = report;

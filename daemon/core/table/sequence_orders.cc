@@ -1,0 +1,156 @@
+#include "daemon/core/table/sequence_orders.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "daemon/base/assertion.h"
+#include "daemon/core/table/sequence_moves.h"
+#include "daemon/core/text/period_name.h"
+
+namespace seqd {
+namespace {
+
+constexpr std::int64_t kRemoveMs = 5;
+
+// The value to raise the counter to for `next_id`; 0: above all that was ever granted.
+Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_id) {
+  // Refused for another reason than its counter, which an advance cannot repair.
+  if (!sequence.is_configured()) return sequence.stopped();
+  // The end of what was granted to this host is about to change. A return to an older copy moves
+  // nothing: a return of the last process is not repeated before the store continues, and then it
+  // is abandoned.
+  const Drain& drain = sequence.draining();
+  if (sequence.scope().restored() ? drain.active() || drain.in_flight() : drain.blocks_leases()) {
+    return Status(ErrorCode::UNAVAILABLE,
+                  "\"" + sequence.name() + "\" is being drained; try again later");
+  }
+  const std::int64_t lowest = std::max<std::int64_t>(sequence.high_water(), 1);
+  const std::int64_t highest = sequence.settings().last_position();
+  if (next_id == 0) next_id = lowest;
+  if (next_id < lowest) {
+    return Status(ErrorCode::BAD_REQUEST,
+                  std::to_string(next_id) + " is below " + std::to_string(lowest) +
+                      ", up to which \"" + sequence.name() + "\" was leased by this host already");
+  }
+  // Where the last ID is leased already, the counter may be behind it.
+  if (next_id > std::max(highest, lowest)) {
+    return Status(ErrorCode::BAD_REQUEST, std::to_string(next_id) + " is above max_value of \"" +
+                                              sequence.name() + "\", " + std::to_string(highest));
+  }
+  return next_id;
+}
+
+// Of a sequence that is not configured the remainder is kept, for the day on which it is again.
+// That of a period may not be, beside those of another unit.
+bool is_orphan(const Sequence& sequence) {
+  return sequence.stop() == Stop::unconfigured && !period_of(sequence.name()).empty();
+}
+
+// Whether the configuration has another counter for it, to which it moves when nothing is left.
+bool is_to_move(const Sequence& sequence, const SequenceSettings* configured) {
+  const DefineSequence definition = sequence.definition();
+  return sequence.stop() == Stop::elsewhere && configured != nullptr &&
+         may_move(definition, *configured) &&
+         check_configured(definition, sequence.scope(), configured).by != Stop::none;
+}
+
+// Without the store: all is a gap.
+Status give_up(const CoreContext& context, Sequence& sequence, const char* why, Drain::Done done) {
+  if (!context.log.accepting())
+    return {ErrorCode::UNAVAILABLE, "the log waits for the medium; try again"};
+  const DrainReport report = sequence.give_up(why, GapCause::drained);
+  context.timers.schedule(0, [done = std::move(done), report] { done(report); });
+  return {};
+}
+
+}  // namespace
+
+void SequenceOrders::advance(SequenceId id, std::int64_t next_id, bool withdraw,
+                             std::function<void(Result<std::int64_t>)> done) {
+  Sequence& sequence = around_.sequences.at(id);
+  LeaseStore* const store = sequence.scope().store();
+  const bool drops_parked = withdraw || sequence.may_meet_parked();
+  // The mark that it is to be raised above may change with the counter.
+  const Status moved = sequence.record_move();
+  Result<std::int64_t> wanted = moved.ok() ? advance_target(sequence, next_id) : moved;
+  if (wanted.ok() && store == nullptr) {
+    wanted = Status(ErrorCode::CONFIG, "store \"" + sequence.scope().store_name() +
+                                           "\" is not running; configure it and restart");
+  }
+  if (!wanted.ok()) {
+    around_.core.timers.schedule(0, [done = std::move(done), wanted] { done(wanted); });
+    return;
+  }
+  auto answer = [this, id, drops_parked, done = std::move(done)](Result<std::int64_t> reached) {
+    ASSERT(around_.sequences.contains(id));  // an advance is under way until here
+    around_.sequences.at(id).end_advance(reached);
+    if (!drops_parked || !reached.ok()) return done(std::move(reached));
+    around_.scopes.read_floor(id, [reached, done](const Status& seen) {
+      done(seen.ok() ? reached : Result<std::int64_t>(seen));
+    });
+  };
+  ASSERT(*wanted >= 1);
+  sequence.begin_advance();
+  store->advance({sequence.binding(), *wanted, drops_parked}, std::move(answer));
+}
+
+Status SequenceOrders::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done,
+                             bool remove) {
+  Sequence& sequence = around_.sequences.at(id);
+  const StoreScope& scope = sequence.scope();
+  if (!around_.refusals.end().ok()) return around_.refusals.end();
+  if (scope.refuses()) {
+    return give_up(around_.core, sequence,
+                   scope.changed() ? "their database is not configured any more"
+                                   : "their database was restored from an older copy",
+                   std::move(done));
+  }
+  const bool is_gone = remove && sequence.stop() == Stop::unconfigured;
+  const bool leaves = is_orphan(sequence) || is_gone;
+  if (is_to_move(sequence, around_.settings.find(sequence.name())))
+    return give_up(around_.core, sequence, "their counter is not configured any more",
+                   std::move(done));
+  if (!sequence.is_configured() && !leaves) return sequence.stopped();
+  const auto leave = [&] {
+    return give_up(around_.core, sequence, "their sequence is not configured any more",
+                   std::move(done));
+  };
+  // There is nothing to compare, or no store to compare it with.
+  if (leaves && (sequence.holds_nothing() || scope.store() == nullptr)) return leave();
+  const Status claimed = scope.check_claimed();
+  // Right after a start the store has not answered yet: a drain waits for that.
+  const bool waits =
+      sequence.is_configured() && scope.store() != nullptr && scope.last_error().ok();
+  if (!claimed.ok() && !waits) return claimed;
+  if (leaves) return leave();
+  sequence.drain(around_.core.clock.monotonic_ms() + timeout_ms,
+                 [&scope, done = std::move(done)](DrainReport report) {
+                   if (report.available > 0 && report.why.empty())
+                     report.why = scope.check_claimed().text();
+                   done(report);
+                 });
+  return {};
+}
+
+// In another turn: the drain before it has ended in this one.
+void SequenceOrders::remove(SequenceId id, std::function<void(const Status&)> done) {
+  around_.core.timers.schedule(kRemoveMs, [this, id, done = std::move(done)] {
+    if (!around_.sequences.contains(id)) return done({});
+    Sequence& sequence = around_.sequences.at(id);
+    // A drain of everything counts on what there was when it began.
+    if (!around_.refusals.any().ok()) return done(around_.refusals.any());
+    if (!period_of(sequence.name()).empty())
+      return done({ErrorCode::BAD_REQUEST,
+                   "\"" + sequence.name() +
+                       "\" is of a period, which is removed by itself when it is over"});
+    if (!around_.core.log.accepting() || !forget_(sequence))
+      return done({ErrorCode::UNAVAILABLE,
+                   "\"" + sequence.name() +
+                       "\" is in use: IDs are available or out, an operation is in progress, a "
+                       "request waits, or a client may repeat a request; try again later"});
+    done({});
+  });
+}
+
+}  // namespace seqd
