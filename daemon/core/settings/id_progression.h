@@ -7,6 +7,7 @@
 // was issued than they are today; without a cycle a value has one ordinal at most.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,6 +39,7 @@ struct ProgressionSettings {
     return start == other.start && increment == other.increment && min == other.min &&
            max == other.max && cycle == other.cycle;
   }
+  auto operator<=>(const ProgressionSettings&) const = default;
 };
 
 class IdProgression {

@@ -3,6 +3,7 @@
 // taken as they are.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,6 +33,7 @@ struct IdFormatSettings {
     return format == other.format && time_zone == other.time_zone &&
            scramble_key_file == other.scramble_key_file;
   }
+  auto operator<=>(const IdFormatSettings&) const = default;
 };
 
 // What a sequence does: it leases ranges and issues IDs, or it inserts documents into a collection
@@ -50,6 +52,7 @@ struct PeriodSettings {
   bool operator==(const PeriodSettings& other) const {
     return period == other.period && retain_ms == other.retain_ms;
   }
+  auto operator<=>(const PeriodSettings&) const = default;
 };
 
 // The part of a limit for sequences that a pattern or `daemon.allow_unlisted` creates: any user may
@@ -93,7 +96,10 @@ struct SequenceSettings {
     return progression.compiled == nullptr ? max_value : progression.compiled->ordinals();
   }
 
+  // Whether the options are alike.
   bool operator==(const SequenceSettings&) const = default;
+  // An order of the options and of what was made of them.
+  auto operator<=>(const SequenceSettings&) const = default;
 };
 
 // The error of other requests for a sequence that inserts.

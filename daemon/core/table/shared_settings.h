@@ -5,27 +5,32 @@
 
 #include <cstddef>
 #include <memory>
-#include <unordered_map>
+#include <set>
 
 #include "daemon/core/settings/sequence_settings.h"
 
 namespace seqd {
 
-// Differs with each option and with what was made of it, as nearly always as a hash can.
-std::size_t hash_of(const SequenceSettings& settings);
-
 class SharedSettings {
  public:
-  // Settings alike these, with everything that was made of them. They are without the key of a
-  // counter, of which each sequence has one of its own. The result stays as it is.
+  // Settings alike these, with everything that was made of them: files and users may have changed
+  // since the same options were read. They are without the key of a counter, of which each sequence
+  // has one of its own. The result stays as it is.
   std::shared_ptr<const SequenceSettings> find(SequenceSettings settings);
   std::size_t size() const { return shared_.size(); }  // some of them may not be in use any more
 
  private:
   static constexpr std::size_t kFirstSweep = 64;
 
-  std::unordered_multimap<std::size_t, std::shared_ptr<const SequenceSettings>> shared_;
-  std::shared_ptr<const SequenceSettings> last_;  // most sequences have those of the one before
+  using Shared = std::shared_ptr<const SequenceSettings>;
+  struct Order {
+    using is_transparent = void;
+    bool operator()(const Shared& one, const Shared& other) const { return *one < *other; }
+    bool operator()(const Shared& one, const SequenceSettings& other) const { return *one < other; }
+    bool operator()(const SequenceSettings& one, const Shared& other) const { return one < *other; }
+  };
+
+  std::set<Shared, Order> shared_;
   std::size_t sweep_at_ = kFirstSweep;
 };
 

@@ -1,7 +1,6 @@
 #include "daemon/core/table/shared_settings.h"
 
 #include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -52,16 +51,6 @@ std::vector<std::function<void(SequenceSettings&)>> differences() {
         s.access.deny.compiled = {false, {UserId{1002}}, {}};
       },
   };
-}
-
-TEST_CASE("SettingsThatDifferInAnyOptionHaveHashesOfTheirOwn") {
-  std::set<std::size_t> hashes = {hash_of(SequenceSettings())};
-  for (const auto& differ : differences()) {
-    SequenceSettings settings;
-    differ(settings);
-    CHECK(hashes.insert(hash_of(settings)).second);
-  }
-  CHECK(hashes.size() == differences().size() + 1);
 }
 
 TEST_CASE("SettingsThatAreAlikeAreOneObjectAndOthersAreNot") {

@@ -6,6 +6,7 @@
 // The IDs of one period are a sequence of their own, "orders@2026-11-22" (sequence_name.h).
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,7 +32,7 @@ struct Period {
   std::int64_t begin_s = 0;
   std::int64_t end_s = 0;
 
-  bool operator==(const Period&) const = default;
+  auto operator<=>(const Period&) const = default;
 };
 
 class PeriodRule {

@@ -1,6 +1,7 @@
 // CounterBinding: where one counter lives and how to read it. A value; any thread.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 
@@ -34,7 +35,7 @@ struct CounterBinding {
   std::string seed_collection;
   std::string seed_field;  // empty: _id
 
-  bool operator==(const CounterBinding&) const = default;
+  auto operator<=>(const CounterBinding&) const = default;
 };
 
 }  // namespace seqd

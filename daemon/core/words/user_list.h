@@ -2,6 +2,7 @@
 // them may take IDs of a sequence. Values; any thread.
 #pragma once
 
+#include <compare>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct UserList {
   std::vector<GroupId> groups;
 
   bool contains(const Peer& peer) const;
-  bool operator==(const UserList&) const = default;
+  auto operator<=>(const UserList&) const = default;
 };
 
 // A list as the configuration has it, and what its names meant when it was read.
@@ -24,6 +25,7 @@ struct UserListSettings {
   UserList compiled;
 
   bool operator==(const UserListSettings& other) const { return names == other.names; }
+  auto operator<=>(const UserListSettings&) const = default;
 };
 
 // `deny` comes first and applies to all users; then root and the daemon's user may always take.
@@ -37,6 +39,7 @@ struct AccessSettings {
            denied.groups.empty();
   }
   bool operator==(const AccessSettings&) const = default;
+  auto operator<=>(const AccessSettings&) const = default;
 };
 
 }  // namespace seqd
