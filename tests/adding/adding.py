@@ -1,0 +1,140 @@
+"""Follows the lists in "Adding things" of daemon/doc/HACKING.md with a dummy of each kind (dummies.py), in a copy of the tree, and looks
+whether anything is missing there: the copy is built, the lints that compare are run, and the dummies are used.
+
+usage: adding.py DIRECTORY    for the copy; what is in it is reused
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import msgpack
+
+from dummies import DUMMIES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PROGRAM = """
+#include <seqd.hpp>
+#include <cstdio>
+int main(int, char** argv) {
+  seqd_client* const client = seqd_open(argv[1]);
+  const int code = seqd_dummy(client);
+  std::printf("%d %s", code, seqd_error_name(SEQD_E_DUMMY));
+  seqd_close(client);
+}
+"""
+
+
+def paragraphs():
+    """The lists, by how they begin."""
+    text = (ROOT / "daemon/doc/HACKING.md").read_text()
+    text = text[text.index("## Adding things") :]
+    return dict(re.findall(r"^\*\*(.+?)\*\*:? (.+?)(?:\n\n|\Z)", text, re.M | re.S))
+
+
+def copy_tree(to):
+    """What git has; a file that is as it was keeps its time, so that little is built again."""
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    for name in filter(None, files):
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, to / name)
+
+
+def is_listed(path, paragraph):
+    """Whether a list names the file, or the folder of a new one."""
+    paragraph = " ".join(paragraph.split())
+    return any(word in paragraph for word in (path, Path(path).name, str(Path(path).parent)))
+
+
+def apply(tree, dummy, paragraph):
+    for edit in dummy.edits:
+        assert is_listed(edit.path, paragraph), f"HACKING.md, {dummy.kind}: does not name {edit.path}"
+        path = tree / edit.path
+        if not edit.behind:
+            path.write_text(edit.text)
+            continue
+        before, found, after = path.read_text().partition(edit.behind)
+        assert found, f"{edit.path} does not have {edit.behind!r} any more: say in dummies.py where its dummy goes"
+        path.write_text(before + found + edit.text + after)
+
+
+def make(tree, *targets):
+    subprocess.run(["make", "-s", *targets], cwd=tree, check=True)
+
+
+def use(tree):
+    with tempfile.TemporaryDirectory() as scratch:
+        socket = f"{scratch}/s"
+        config = Path(scratch) / "seqd.toml"
+        config.write_text(f'[daemon]\nsocket = "{socket}"\nstate_dir = "{scratch}/state"\nwitness_dir = "{scratch}/witness"\ndummy = 9\n')
+        Path(scratch, "witness").mkdir()
+        said = Path(scratch) / "said"
+        with said.open("w") as out, subprocess.Popen([tree / "build/seqd", "--config", config], stderr=out, stdout=out) as daemon:
+            try:
+                use_daemon(tree, socket, scratch)
+            finally:
+                daemon.terminate()
+                daemon.wait()
+                text = said.read_text()
+        assert "a dummy was called" in text, text
+
+
+def use_daemon(tree, socket, scratch):
+    import socket as sockets
+
+    def call(method, *params):
+        with sockets.socket(sockets.AF_UNIX) as stream:
+            stream.connect(socket)
+            stream.sendall(msgpack.packb([0, 1, method, params]))
+            return msgpack.Unpacker(stream.makefile("rb", 0)).unpack()[2:]
+
+    deadline = time.monotonic() + 20
+    while not Path(socket).exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert call("dummy") == [None, 7]
+    fault, text = call("dummy", 1)[0]
+    assert (fault, text.split(":")[0]) == (1, "DUMMY"), text
+    assert ["dummy", 9] in [list(pair) for pair in flatten(call("config")[1])], call("config")
+    program = Path(scratch) / "program"
+    Path(scratch, "program.cc").write_text(PROGRAM)
+    library = tree / "build"
+    subprocess.run(
+        ["g++", "-std=c++20", f"-I{tree}/client-lib", f"{scratch}/program.cc", f"{library}/libseqd.so", f"-Wl,-rpath,{library}", "-o", program], check=True
+    )
+    printed = subprocess.run([program, socket], capture_output=True, text=True, check=True).stdout
+    assert printed == "0 DUMMY", printed
+
+
+def flatten(value):
+    """All pairs of key and value, at any depth."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key, inner
+            yield from flatten(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from flatten(inner)
+
+
+def main(directory):
+    tree = Path(directory)
+    copy_tree(tree)
+    lists = paragraphs()
+    for dummy in DUMMIES:
+        apply(tree, dummy, lists[dummy.kind])
+    make(tree, "all")
+    make(tree, "sample", "catalog")
+    make(tree, "build/unit-tests", "build/adapter-tests")
+    make(tree, "lint-documentation", "lint-generated", "lint-format")
+    subprocess.run([tree / "build/unit-tests", "*ummy*,*onformance*,*Method*"], cwd=tree, check=True)
+    use(tree)
+    print(f"adding: {len(DUMMIES)} dummies, nothing is missing in the lists")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

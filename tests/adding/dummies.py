@@ -1,0 +1,128 @@
+"""A dummy of each kind of thing in "Adding things" of daemon/doc/HACKING.md: what is written where to add it."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Edit:
+    path: str
+    text: str  # added behind the first `behind` of the file; the whole file, where that is empty
+    behind: str = ""
+
+
+@dataclass
+class Dummy:
+    kind: str  # how its paragraph begins
+    edits: list
+
+
+METHOD_SOURCE = """#include <string>
+
+#include "daemon/rpc/method_list.h"
+#include "protocol/replies.h"
+
+namespace seqd {
+
+// The dummy of tests/adding: it answers 7, raises an event, and refuses parameters.
+void method_dummy(const MethodContext& context, Session& session,
+                  const protocol::Message& message) {
+  if (message.param_count > 0)
+    return answer_error(session, message.msgid, {ErrorCode::DUMMY, "dummy takes no parameters"});
+  if (context.events != nullptr) context.events->raise({EventKind::dummy, "a dummy was called", {}});
+  protocol::begin_result(session.out, message.msgid);
+  Packer(session.out).pack(std::int64_t{7});
+}
+
+}  // namespace seqd
+"""
+
+METHOD_TEST = """#include "tests/unit/service.h"
+
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+TEST_CASE("DummyAnswersSevenAndTakesNoParameters") {
+  Service service;
+  CHECK(service.ask(request("dummy", 0, "")).id() == 7);
+  CHECK(service.code(request("dummy", "orders")) == ErrorCode::DUMMY);
+}
+
+}  // namespace
+}  // namespace seqd
+"""
+
+DUMMIES = [
+    Dummy(
+        "A method",
+        [
+            Edit("daemon/rpc/methods.def", "METHOD(dummy, connect, brief)\n", "METHOD(rights, connect, page)\n"),
+            Edit("daemon/rpc/methods/dummy_method.cc", METHOD_SOURCE),
+            Edit("daemon/rpc/methods/dummy_method_test.cc", METHOD_TEST),
+            Edit("protocol/PROTOCOL.md", "### `dummy` `[]` -> integer\n\nErrors: DUMMY.\n\n", "## 11. Status and administration\n\n"),
+        ],
+    ),
+    Dummy(
+        "An option",
+        [
+            Edit(
+                "daemon/main/config/options/options.def",
+                'OPTION(daemon, dummy, dummy, integer, "7", 0, 100, "", live, advanced, "a number without a use")\n\n',
+                '"the store of sequences that name none; \\"default\\", or the only store, when empty")\n',
+            ),
+            Edit("daemon/main/config/config_settings.h", "  std::int64_t dummy = 0;\n", "  std::string default_store;    // never empty once loaded\n"),
+        ],
+    ),
+    Dummy(
+        "An event of the journal",
+        [
+            Edit(
+                "daemon/base/events.def",
+                'X(dummy, "2c7d1c6b0f6a4a4c9a0c2be1c0a7dfff", 5, "A dummy was called. There is nothing to do.")\n',
+                '"The configuration was read again and applied.")\n',
+            )
+        ],
+    ),
+    Dummy(
+        "An error",
+        [
+            Edit("protocol/errors.def", 'X(DUMMY, caller, never, "a dummy was called with parameters")\n', "look for it before it is inserted again\")\n"),
+            Edit("client-lib/seqd_codes.h", "  SEQD_E_DUMMY = -24,\n", "may have been inserted: check first */\n"),
+            Edit("protocol/PROTOCOL.md", "| `DUMMY` | 1 | never | a dummy was called with parameters |\n", "look for it before it is inserted again |\n"),
+            Edit("packaging/man/libseqd.3.scd", ", *DUMMY*", "*DOCUMENT_REFUSED*, *OUTCOME_UNKNOWN*"),
+            Edit(
+                "client-lib/python/src/seqd/errors.py",
+                'class Dummy(DaemonError):\n    """A dummy was called with parameters."""\n\n    code, fault = "DUMMY", 1\n\n\n',
+                '    code, fault = "OUTCOME_UNKNOWN", 0\n\n\n',
+            ),
+            Edit("client-lib/node/lib/errors.js", " DUMMY: false,", "OUTCOME_UNKNOWN: false,"),
+            Edit(
+                "client-lib/go/errors.go",
+                '\tErrDummy           Code = "DUMMY"            // a dummy was called with parameters\n',
+                "// the document may have been inserted; matches nothing else\n",
+            ),
+            Edit("client-lib/go/errors.go", ", ErrDummy", "ErrDocumentRefused, ErrOutcomeUnknown"),
+        ],
+    ),
+    Dummy(
+        "A call of libseqd",
+        [
+            Edit("client-lib/seqd.h", "SEQD_API int seqd_dummy(seqd_client* client);\n", "SEQD_API int seqd_ping(seqd_client* client);\n"),
+            Edit(
+                "client-lib/c_api.cc",
+                "int seqd_dummy(seqd_client* client) {\n  return guarded(client, [&](auto& engine) {\n    Answer answer;\n"
+                '    return call_method(engine, "dummy", kEmptyArray, answer);\n  });\n}\n\n',
+                'call_method(engine, "ping", kEmptyArray, answer);\n  });\n}\n\n',
+            ),
+            Edit("client-lib/libseqd.map", "SEQD_6 {\n  global:\n    seqd_dummy;\n} SEQD_5;\n", "} SEQD_4;\n"),
+            Edit("packaging/debian/libseqd0.symbols", " seqd_dummy@SEQD_6 0.2.0~\n", " seqd_descriptor@SEQD_3 0.2.0~\n"),
+            Edit(
+                "client-lib/seqd.hpp",
+                "  Result<bool> dummy() { return result(seqd_dummy(handle_), true); }\n",
+                "  Result<bool> ping() { return result(seqd_ping(handle_), true); }\n",
+            ),
+            Edit("packaging/man/libseqd.3.scd", "*int seqd_dummy(seqd_client \\*client);*++\n", "*int seqd_ping(seqd_client \\*client);*++\n"),
+        ],
+    ),
+]
