@@ -16,7 +16,7 @@ const DefineScope& scope_of(const CoreWorld& world) {
 }
 
 bool owned(const CoreWorld& world) {
-  return world.table->scope_of_store("default")->owned();
+  return world.table->scopes().find("default")->owned();
 }
 
 // A world in which one ID was issued; the scope is owned and there is a remainder.
@@ -177,7 +177,7 @@ TEST_CASE("StoreThatIsDownIsAskedAgainWithBackOff", "[store_scope]") {
   std::int64_t slowest_ms = 0;
   for (int at = 1; at < 12; ++at) {
     REQUIRE(world.store.claim_calls.size() == static_cast<std::size_t>(at));
-    REQUIRE(world.table->scope_of_store("default")->last_error().code() == ErrorCode::UNAVAILABLE);
+    REQUIRE(world.table->scopes().find("default")->last_error().code() == ErrorCode::UNAVAILABLE);
     REQUIRE(world.time.next_delay_ms());
     slowest_ms = std::max(slowest_ms, *world.time.next_delay_ms());
     world.advance(*world.time.next_delay_ms());
@@ -188,7 +188,7 @@ TEST_CASE("StoreThatIsDownIsAskedAgainWithBackOff", "[store_scope]") {
   world.advance(Backoff::kMostMs);
   world.settle();
   REQUIRE(owned(world));
-  REQUIRE(world.table->scope_of_store("default")->last_error().ok());
+  REQUIRE(world.table->scopes().find("default")->last_error().ok());
   REQUIRE(world.events.count(EventKind::store_up) == 1);
 }
 

@@ -44,8 +44,8 @@ TEST_CASE("DrainContinuesWhenTheLogAcceptsAgain", "[full_log]") {
   CoreWorld& world = orders.world;
   world.log.accepts = false;
   bool over = false;
-  REQUIRE(world.table
-              ->drain(orders.sequence().id(), 60'000, [&over](const DrainReport&) { over = true; })
+  REQUIRE(world.table->orders()
+              .drain(orders.sequence().id(), 60'000, [&over](const DrainReport&) { over = true; })
               .ok());
   for (int turns = 0; turns < 3; ++turns) world.turn();
   CHECK(orders.sequence().available() > 0);

@@ -32,8 +32,8 @@ struct Drained : Orders {
   void begin(std::int64_t timeout_ms = 1'000) {
     report.reset();
     REQUIRE(
-        world.table
-            ->drain(sequence().id(), timeout_ms, [this](const DrainReport& done) { report = done; })
+        world.table->orders()
+            .drain(sequence().id(), timeout_ms, [this](const DrainReport& done) { report = done; })
             .ok());
   }
   DrainReport drain(std::int64_t timeout_ms = 1'000) {

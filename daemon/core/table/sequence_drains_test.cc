@@ -64,8 +64,8 @@ TEST_CASE("RemovalNeedsNoStoreThatIsNotConfiguredAnyMore", "[moves]") {
   CHECK(mover.world().status.text().find("seqctl drain orders --remove") != std::string::npos);
   std::optional<DrainReport> report;
   REQUIRE(mover.world()
-              .table
-              ->drain(
+              .table->orders()
+              .drain(
                   1, 10'000, [&](const DrainReport& drained) { report = drained; }, true)
               .ok());
   mover.settle();

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/names/forgotten_periods.h"
 #include "daemon/core/settings/counter_identity.h"
 #include "daemon/core/table/sequence_moves.h"
 
@@ -114,58 +113,27 @@ Sequence& SequenceTable::add(const DefineSequence& definition, SequenceSettings 
                                                    definition));
 }
 
-// --- requests
-
-Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<UserId> user) {
-  if (const Sequence* const found = sequences_.find(name)) return found->id();
-  const SequenceId now = names_.periods().sequence_at(name, now_s());
-  // It may have been forgotten while the clock was ahead.
-  if (now != 0 && sequences_.contains(now)) return now;
-  if (const Status& refused = refusals_.any(); !refused.ok()) return refused;
-  const std::string text(name);
-  const SequenceSettings* settings = settings_.find(text);
-  if (settings == nullptr) {
-    return Status(ErrorCode::NO_SEQUENCE,
-                  "\"" + text +
-                      "\" is not configured, and the configuration does not allow creating it "
-                      "(daemon.allow_unlisted); add [sequence.\"" +
-                      text + "\"]");
-  }
-  if (settings->mode == SequenceMode::insert) return inserts_only(name);
-  if (settings->periods.rule != nullptr && !settings->periods.current)
-    return open_period(text, *settings, user);
-  if (next_.sequence > kLastSequence) {
-    return Status(ErrorCode::EXHAUSTED,
-                  "this state directory has no number left for another sequence");
-  }
-  if (scopes_.store(settings->store) == nullptr) {
-    return Status(ErrorCode::CONFIG, "\"" + text + "\" names the store \"" + settings->store +
-                                         "\", which is not running; restart the daemon to use it");
-  }
-  const StoreScope& scope = scopes_.of_store(settings->store);
-  if (scope.refuses()) return scope.last_error();
-  DefineSequence definition;
-  definition.sequence = next_.sequence;
-  definition.scope = scope.id();
-  definition.name = text;
-  definition.binding = binding_text(settings->binding, settings->progression);
-  if (Status full = check_room(definition, settings->named, user); !full.ok()) return full;
-  const DefineName& known = define_name(base_of(name));
-  // A period that was forgotten was used here: its counter is there and stands behind its IDs.
-  if (const std::optional<Period>& period = settings->periods.current)
-    definition.high_water = high_water_of_forgotten(known.forgotten, *period);
-  context_.log.append(definition);
-  names_.note_begun(known.name, settings->periods, now_s());
-  const Sequence& made = add(definition, *settings);
-  budgets_.defined(definition);
-  if (user && !settings->named) accounts_.made(made, *user);
-  names_.settle(name);
-  return definition.sequence;
-}
+// --- what is there
 
 SequenceId SequenceTable::find(std::string_view name) const {
   const Sequence* const found = sequences_.find(name);
   return found == nullptr ? find_period(name) : found->id();
+}
+
+SequenceId SequenceTable::find_period(std::string_view base) const {
+  const PeriodRule* const rule = names_.periods().rule_of(base);
+  if (rule == nullptr) return 0;
+  const Sequence* const found = sequences_.find(period_sequence(base, rule->at(now_s()).name));
+  return found == nullptr ? 0 : found->id();
+}
+
+bool SequenceTable::is_present_period(std::string_view name) const {
+  const PeriodRule* rule = names_.periods().rule_of(base_of(name));
+  if (rule == nullptr) {  // no ID of it was asked for yet
+    const SequenceSettings* const settings = settings_.find(std::string(base_of(name)));
+    if (settings != nullptr) rule = settings->periods.rule.get();
+  }
+  return rule != nullptr && rule->at(now_s()).name == period_of(name);
 }
 
 std::shared_ptr<const IdFormat> SequenceTable::format_of(std::string_view name) const {

@@ -16,7 +16,7 @@ TEST_CASE("SequenceIsOpenedOnceAndFoundByName", "[sequence_table]") {
   REQUIRE(*daemon.world.table->open("orders") == id);
   REQUIRE(daemon.world.table->find("orders") == id);
   REQUIRE(*daemon.world.table->open("bills") != id);
-  const auto list = daemon.world.table->sequences().all();
+  const auto list = daemon.world.table->sequences().list("", 3);
   REQUIRE(list.size() == 2);
   REQUIRE(list[0]->name() == "bills");
   daemon.world.turn();
