@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "daemon/core/leasing/store_scope.h"
+#include "daemon/core/leasing/store_health.h"
 
 namespace seqd {
 namespace {

@@ -76,7 +76,7 @@ void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>&
 void StoreScope::compare_again(const Status& failure) {
   if (confirmed_) return note(as_seen_of_store(failure));
   fail(failure);
-  timer_.start(backoff_.next_ms(context_.random), [this] { beat(); });
+  timer_.start(health_.next_delay_ms(context_.random), [this] { beat(); });
 }
 
 void StoreScope::confirm(const Token& instance, std::int64_t beat) {
@@ -107,16 +107,16 @@ void StoreScope::stop_restored(const Status& why, bool entry_is_gone) {
     context_.log.append(heartbeat_);
     context_.log.make_durable();
   }
-  last_error_ = {
+  refusal_ = {
       why.code(),
       why.text() + "; run `seqctl advance --all --store " + store_name() +
           " --yes` on every host that uses this store, and when that is done on all of them, the "
           "same with --resume on each; if this is the wrong database, name the right one and "
           "restart"};
   context_.events.raise({EventKind::store_restored,
-                         last_error_.text(),
+                         refusal_.text(),
                          {{"STORE", store_name()}, {"INSTANCE", to_hex(heartbeat_.instance)}}});
-  owner_.scope_refused(id(), last_error_);
+  owner_.scope_refused(id(), refusal_);
 }
 
 void StoreScope::note_raise(bool is_there) {
@@ -137,7 +137,7 @@ void StoreScope::begin_again() {
   confirmed_ = false;
   looked_twice_ = false;
   resumes_ = true;
-  last_error_ = Status();
+  health_.forget_error();
   record(ScopeState::clean);
   confirm({}, 0);
   context_.events.raise({EventKind::store_resumed,

@@ -8,16 +8,10 @@
 namespace seqd {
 namespace {
 
-constexpr std::int64_t kDownAfterMs = 2'000;
 constexpr std::int64_t kLoseOnMs = 5;     // what is lost and did not fit one turn
 constexpr std::int64_t kProbeMs = 1'000;  // a stop waits no longer for a store that is away
 
 }  // namespace
-
-Status as_seen_of_store(const Status& outcome) {
-  if (outcome.ok() || error_info(outcome.code()).retry != Retry::again) return {};
-  return outcome;
-}
 
 constexpr StateTable<StoreScope::State> StoreScope::kMoves = {
     {State::waiting,
@@ -127,14 +121,14 @@ void StoreScope::bind(const Token& identity) {
 
 void StoreScope::stop_changed() {
   state_.move_to(State::changed);
-  last_error_ = {ErrorCode::SEQ_CHANGED,
-                 "store \"" + store_name() + "\" (" + place_.text +
-                     ") is not the database that the unissued IDs of its sequences came from (" +
-                     bound_->place +
-                     "): restore its options, drain its sequences (seqctl drain), then change "
-                     "them; if the former database no longer exists, `seqctl drain` makes those "
-                     "IDs a gap, and a restart uses the new one"};
-  owner_.scope_refused(id(), last_error_);
+  refusal_ = {ErrorCode::SEQ_CHANGED,
+              "store \"" + store_name() + "\" (" + place_.text +
+                  ") is not the database that the unissued IDs of its sequences came from (" +
+                  bound_->place +
+                  "): restore its options, drain its sequences (seqctl drain), then change "
+                  "them; if the former database no longer exists, `seqctl drain` makes those "
+                  "IDs a gap, and a restart uses the new one"};
+  owner_.scope_refused(id(), refusal_);
 }
 
 void StoreScope::begin_claim() {
@@ -202,32 +196,27 @@ void StoreScope::lose() {
 }
 
 void StoreScope::store_answered() {
-  const bool was_down = std::exchange(told_down_, false);
-  backoff_.reset();
-  last_error_ = Status();
-  if (!was_down) return;
+  if (!health_.answered()) return;
   context_.events.raise({EventKind::store_up,
                          "store \"" + store_name() + "\" answers again",
                          {{"STORE", store_name()}}});
   if (verified()) owner_.scope_owned(id());
 }
 
-void StoreScope::fail(const Status& status, std::int64_t since_ms_ago) {
-  const bool answered = last_error_.ok();
-  if (answered) failing_since_ms_ = context_.clock.monotonic_ms() - since_ms_ago;
-  last_error_ = status;
+void StoreScope::fail(const Status& status, std::int64_t for_ms) {
+  const bool answered = health_.error().ok();
+  const bool is_down = health_.failed(status, context_.clock.monotonic_ms(), for_ms);
   if (answered) owner_.scope_failed(id());
-  if (!is_down() || std::exchange(told_down_, true)) return;
-  context_.events.raise(
-      {EventKind::store_down,
-       "store \"" + store_name() + "\" does not answer: " + last_error_.to_string(),
-       {{"STORE", store_name()}}});
+  if (!is_down) return;
+  context_.events.raise({EventKind::store_down,
+                         "store \"" + store_name() + "\" does not answer: " + status.to_string(),
+                         {{"STORE", store_name()}}});
 }
 
 void StoreScope::pause(const Status& status) {
   fail(status);
   if (state_ == State::claiming) state_.move_to(State::waiting);
-  timer_.start(backoff_.next_ms(context_.random), [this] {
+  timer_.start(health_.next_delay_ms(context_.random), [this] {
     if (same_database_) return send_claim();
     if (place_.identity) return identified(*place_.identity);
     ask_identity();
@@ -277,12 +266,7 @@ const char* StoreScope::state_name() const {
   if (changed()) return "changed";
   if (restored()) return "restored";
   if (!owned()) return "waiting";
-  return is_down() ? "down" : "ready";
-}
-
-// A single failure is no outage: several hosts may have met at one counter.
-bool StoreScope::is_down() const {
-  return !last_error_.ok() && context_.clock.monotonic_ms() - failing_since_ms_ >= kDownAfterMs;
+  return health_.is_due_down(context_.clock.monotonic_ms()) ? "down" : "ready";
 }
 
 void StoreScope::note(const Status& outcome) {
@@ -293,15 +277,13 @@ void StoreScope::note(const Status& outcome) {
 
 void StoreScope::note_silence(std::int64_t ms) {
   if (stopping_ || refuses()) return;
-  if (ms == 0) {
-    if (std::exchange(silent_, false)) store_answered();
-    return;
-  }
-  silent_ = true;
+  if (health_.note_silence(ms)) return store_answered();
+  if (ms == 0) return;
   // That of a call which did end says more. For how long is not said: it would soon be wrong.
   const Status silent(ErrorCode::UNAVAILABLE,
                       "store \"" + store_name() + "\" has not answered within its timeout");
-  fail(last_error_.ok() ? silent : Status(last_error_), std::max(ms, kDownAfterMs));
+  fail(health_.error().ok() ? silent : Status(health_.error()),
+       std::max(ms, StoreHealth::kDownAfterMs));
 }
 
 }  // namespace seqd

@@ -22,7 +22,6 @@
 #include <optional>
 #include <string>
 
-#include "daemon/base/backoff.h"
 #include "daemon/base/lifetime.h"
 #include "daemon/base/one_shot.h"
 #include "daemon/base/state_machine.h"
@@ -30,13 +29,10 @@
 #include "daemon/core/leasing/heartbeat.h"
 #include "daemon/core/leasing/lease_store.h"
 #include "daemon/core/leasing/scope_owner.h"
+#include "daemon/core/leasing/store_health.h"
 #include "daemon/core/log/log_entry.h"
 
 namespace seqd {
-
-// What an error of a call proves about the store: an error that the store returned proves that it
-// is reachable (OK). A refused or exhausted sequence does not concern the store.
-Status as_seen_of_store(const Status& outcome);
 
 class StoreScope {
  public:
@@ -69,8 +65,8 @@ class StoreScope {
   bool restored() const { return state_ == State::restored; }
   bool refuses() const { return changed() || restored(); }
   bool raised() const { return restored() && heartbeat_.age == StoreAge::raised; }
-  // Why the newest call failed: the store is away, or refuses; OK when it answered, or has not yet.
-  const Status& last_error() const { return last_error_; }
+  // Why it refuses; else why the newest call failed: OK if it was answered, or none has ended yet.
+  const Status& last_error() const { return refuses() ? refusal_ : health_.error(); }
   // "ready", "waiting" (nothing is issued yet), "down" (no new IDs come), "changed" or "restored".
   const char* state_name() const;
   // Whether any claim of this scope could have been ours at an earlier start (its open leases may
@@ -113,8 +109,7 @@ class StoreScope {
   void answered(const Result<ClaimOutcome>& result);
   void lose();
   void store_answered();
-  bool is_down() const;
-  void fail(const Status& status, std::int64_t since_ms_ago = 0);
+  void fail(const Status& status, std::int64_t for_ms = 0);
   void probe();
   void pause(const Status& status);
   void record(ScopeState state);
@@ -131,13 +126,10 @@ class StoreScope {
   // What is known of the store; the state says what may be done with the ranges.
   bool same_database_ = false;  // its identity is that of bound_, which is recorded
   bool confirmed_ = false;      // and its heartbeat, in this process, for this instance
-  Status last_error_;
-  Backoff backoff_;
+  Status refusal_;              // while the scope is changed or restored
+  StoreHealth health_;
   OneShot timer_{context_.timers};
   bool stopping_ = false;
-  std::int64_t failing_since_ms_ = 0;
-  bool told_down_ = false;     // the journal has that the store is down
-  bool silent_ = false;        // see note_silence()
   bool probing_ = false;       // a query for stop(), which leaves the state as it is
   bool comparing_ = false;     // a heartbeat is in flight: before a claim, and while owned
   bool looked_twice_ = false;  // at the heartbeat, around a claim that was lost
