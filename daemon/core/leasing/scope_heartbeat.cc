@@ -23,7 +23,7 @@ std::int64_t StoreScope::known_beat() const {
 }
 
 void StoreScope::beat() {
-  if (!owned() || !same_database_ || comparing_ || stopping_) return;
+  if (!owned() || !same_database_ || comparing_ || stopping()) return;
   // An instance that is new here: the one before it is compared once more, and then replaced.
   const bool former = heartbeat_.beat > 0 && heartbeat_.instance != instance();
   compare(former ? heartbeat_.instance : instance(), former ? heartbeat_.beat : known_beat(),
@@ -41,7 +41,7 @@ void StoreScope::compare(const Token& instance, std::int64_t known, bool raise) 
 
 void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>& result) {
   comparing_ = false;
-  if (stopping_ || refuses()) return;
+  if (stopping() || refuses()) return;
   // Of an instance that this was before: what followed from that is done.
   if (request.instance != instance() && request.instance != heartbeat_.instance) return beat();
   if (result.ok() && !result->why.ok()) return stop_restored(result->why, false);
@@ -89,7 +89,7 @@ void StoreScope::confirm(const Token& instance, std::int64_t beat) {
 }
 
 void StoreScope::found_restored() {
-  if (refuses() || stopping_) return;
+  if (refuses() || stopping()) return;
   stop_restored(older_copy_met("store \"" + store_name() + "\" (" + place_.text + ")"), false);
 }
 

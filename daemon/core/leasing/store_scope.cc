@@ -25,6 +25,13 @@ constexpr StateTable<StoreScope::State> StoreScope::kMoves = {
     {State::restored, "restored", {State::recording}},
 };
 
+constexpr StateTable<StoreScope::Closing> StoreScope::kClosingMoves = {
+    {Closing::no, "no", {Closing::probing, Closing::reached, Closing::away}},
+    {Closing::probing, "probing", {Closing::reached, Closing::away}},
+    {Closing::reached, "reached", {}},
+    {Closing::away, "away", {Closing::reached}},
+};
+
 StoreScope::StoreScope(const CoreContext& context, Owner& owner, DefineScope definition,
                        Known known, LeaseStore* store)
     : context_(context),
@@ -41,7 +48,7 @@ void StoreScope::record(ScopeState state) {
 
 void StoreScope::start() {
   ASSERT(state_ == State::waiting);
-  if (store_ == nullptr || stopping_) return;
+  if (store_ == nullptr || stopping()) return;
   place_ = store_->place();
   place_.text = place_record(place_.text);
   if (place_.identity) return identified(*place_.identity);
@@ -53,7 +60,7 @@ void StoreScope::start() {
 
 void StoreScope::open() {
   // It may have been left clean meanwhile.
-  ASSERT(bound_ && (definition_.state == ScopeState::owned || stopping_));
+  ASSERT(bound_ && (definition_.state == ScopeState::owned || stopping()));
   if (!owned()) {
     state_.move_to(State::owned);
     owner_.scope_owned(id());
@@ -64,7 +71,7 @@ void StoreScope::open() {
 void StoreScope::ask_identity() {
   ASSERT(store_ != nullptr && !same_database_);
   store_->identify(random_token(context_.random), alive_.guard([this](const Result<Token>& result) {
-    if (stopping_) return;
+    if (stopping()) return;
     if (!result.ok()) return pause(result.status());
     store_answered();
     identified(*result);
@@ -151,7 +158,7 @@ void StoreScope::send_claim() {
 
 void StoreScope::answered(const Result<ClaimOutcome>& result) {
   ASSERT(state_ == State::claiming);
-  if (stopping_) return;
+  if (stopping()) return;
   if (!result.ok()) {
     if (result.status().code() != ErrorCode::SEQ_REGRESSED) return pause(result.status());
     state_.move_to(State::waiting);
@@ -225,28 +232,27 @@ void StoreScope::pause(const Status& status) {
 
 bool StoreScope::leave_clean() {
   // A claim under way stays as it is: it is repeated, with its nonce, at the next start.
-  if (definition_.state != ScopeState::owned || !reached_) return false;
+  if (definition_.state != ScopeState::owned || closing_ != Closing::reached) return false;
   record(ScopeState::clean);
   return true;
 }
 
 void StoreScope::stop() {
-  stopping_ = true;
   timer_.cancel();
-  if (store_ == nullptr || place_.identity) return;
-  if (owned() && owner_.scope_holds(id())) return probe();
-  reached_ = same_database_ || refuses();
+  const bool needs_no_call = store_ == nullptr || place_.identity;
+  if (!needs_no_call && owned() && owner_.scope_holds(id())) return probe();
+  const bool is_reached = needs_no_call || same_database_ || refuses();
+  closing_.move_to(is_reached ? Closing::reached : Closing::away);
 }
 
 void StoreScope::probe() {
-  ASSERT(stopping_ && store_ != nullptr);
-  probing_ = true;
-  reached_ = false;
-  timer_.start(kProbeMs, [this] { probing_ = false; });
+  ASSERT(store_ != nullptr);
+  closing_.move_to(Closing::probing);
+  timer_.start(kProbeMs, [this] { closing_.move_to(Closing::away); });
   store_->identify(random_token(context_.random), alive_.guard([this](const Result<Token>& result) {
     timer_.cancel();
-    probing_ = false;
-    reached_ = result.ok();
+    if (result.ok()) return closing_.move_to(Closing::reached);
+    if (closing_ == Closing::probing) closing_.move_to(Closing::away);
   }));
 }
 
@@ -270,13 +276,13 @@ const char* StoreScope::state_name() const {
 }
 
 void StoreScope::note(const Status& outcome) {
-  if (stopping_ || refuses()) return;
+  if (stopping() || refuses()) return;
   if (outcome.ok()) return store_answered();
   fail(outcome);
 }
 
 void StoreScope::note_silence(std::int64_t ms) {
-  if (stopping_ || refuses()) return;
+  if (stopping() || refuses()) return;
   if (health_.note_silence(ms)) return store_answered();
   if (ms == 0) return;
   // That of a call which did end says more. For how long is not said: it would soon be wrong.

@@ -14,6 +14,13 @@
 //   waiting, owned -> changed                  and ranges of the former database are left
 //   waiting, owned -> restored -> recording    an older copy (heartbeat.h); begin_again()
 //
+// When the daemon ends, what is held of a store is left clean if the store can be reached: it will
+// have to grant the claim of the next start.
+//
+//   no -> probing -> reached, away    something is held: the store is called once more
+//   no -> reached, away               by what is known of it
+//   away -> reached                   the answer came late
+//
 // Once it is owned and its database known, the heartbeat is compared and raised before any other
 // request to the store. Owned by the SequenceTable; loop thread.
 #pragma once
@@ -84,15 +91,18 @@ class StoreScope {
   void note_silence(std::int64_t ms);  // see MeasuredStore::silent_ms(); regularly
   // The daemon ends. Asks the store once more, where something is held of it: see leave_clean().
   void stop();
-  bool settled() const { return !probing_; }  // after stop(): the store has answered, or will not
+  bool settled() const { return closing_ != Closing::probing; }  // after stop()
   // Records that the remainder is left clean. The daemon ends: nothing may be issued after this.
   // False: there was nothing to record. A store that does not answer leaves the scope as a kill
   // would: a claim could not be made at the next start either, and the witness needs none.
   bool leave_clean();
 
  private:
+  enum class Closing : std::uint8_t { no, probing, reached, away };
   static const StateTable<State> kMoves;
+  static const StateTable<Closing> kClosingMoves;
 
+  bool stopping() const { return closing_ != Closing::no; }
   void open();
   void compare(const Token& instance, std::int64_t known, bool raise);
   void compared(const BeatRequest& request, const Result<BeatOutcome>& result);
@@ -123,18 +133,16 @@ class StoreScope {
   LeaseStore* const store_;  // null: the store is not configured any more; its remainder waits
   StorePlace place_;
   StateMachine<State> state_{kMoves, State::waiting};
+  StateMachine<Closing> closing_{kClosingMoves, Closing::no};
   // What is known of the store; the state says what may be done with the ranges.
   bool same_database_ = false;  // its identity is that of bound_, which is recorded
   bool confirmed_ = false;      // and its heartbeat, in this process, for this instance
   Status refusal_;              // while the scope is changed or restored
   StoreHealth health_;
   OneShot timer_{context_.timers};
-  bool stopping_ = false;
-  bool probing_ = false;       // a query for stop(), which leaves the state as it is
   bool comparing_ = false;     // a heartbeat is in flight: before a claim, and while owned
   bool looked_twice_ = false;  // at the heartbeat, around a claim that was lost
   bool resumes_ = false;       // until a claim of the new instance succeeds
-  bool reached_ = true;        // as far as stop() found out
   Lifetime alive_;
 };
 
