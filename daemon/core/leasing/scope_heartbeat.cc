@@ -18,95 +18,77 @@ Result<BeatOutcome> within_bounds(Result<BeatOutcome> found) {
 
 }  // namespace
 
-std::int64_t StoreScope::known_beat() const {
-  return heartbeat_.instance == instance() ? heartbeat_.beat : 0;
-}
-
 void StoreScope::beat() {
-  if (!owned() || !same_database_ || comparing_ || stopping()) return;
-  // An instance that is new here: the one before it is compared once more, and then replaced.
-  const bool former = heartbeat_.beat > 0 && heartbeat_.instance != instance();
-  compare(former ? heartbeat_.instance : instance(), former ? heartbeat_.beat : known_beat(),
-          !former);
+  if (!owned() || !proof_.is_identified() || beat_in_flight_ || stopping()) return;
+  compare(proof_.beat_of_owner(instance()));
 }
 
-void StoreScope::compare(const Token& instance, std::int64_t known, bool raise) {
-  ASSERT(store_ != nullptr);
-  comparing_ = true;
-  const BeatRequest request{instance, known, raise};
-  store_->beat(request, alive_.guard([this, request](const Result<BeatOutcome>& result) {
-    compared(request, within_bounds(result));
+void StoreScope::compare(const BeatRequest& request) {
+  ASSERT(store_ != nullptr && !beat_in_flight_);
+  beat_in_flight_ = request;
+  store_->beat(request, alive_.guard([this](const Result<BeatOutcome>& result) {
+    compared(within_bounds(result));
   }));
 }
 
-void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>& result) {
-  comparing_ = false;
+void StoreScope::compared(const Result<BeatOutcome>& result) {
+  const BeatRequest request = *std::exchange(beat_in_flight_, std::nullopt);
   if (stopping() || refuses()) return;
   // Of an instance that this was before: what followed from that is done.
-  if (request.instance != instance() && request.instance != heartbeat_.instance) return beat();
-  if (result.ok() && !result->why.ok()) return stop_restored(result->why, false);
-  if (!result.ok()) {
-    looked_twice_ = false;
-    return owned() ? compare_again(result.status()) : pause(result.status());
-  }
+  if (request.instance != instance() && request.instance != heartbeat().instance) return beat();
+  if (!result.ok()) return not_compared(result.status());
+  if (!result->why.ok()) return refuse_restored(result->why, false);
   store_answered();
-  // It made our entry when it granted the claim; an entry that was gone has to be there again.
-  const bool was_restored = heartbeat_.age != StoreAge::current;
-  // Not where a heartbeat was confirmed: that is known on, since a copy from between the claim and
-  // the first heartbeat has the entry, and a raise would give it one.
-  const bool gone =
-      request.raise && request.known == 0 && result->beat == 0 && (has_history() || was_restored);
-  if (result->older || gone)
-    return stop_restored(older_copy("store \"" + store_name() + "\" (" + place_.text + ")",
-                                    request.known, result->beat),
-                         gone);
+  const bool is_gone = proof_.is_gone(request, *result, has_history());
+  if (result->older || is_gone)
+    return refuse_restored(older_copy("store \"" + store_name() + "\" (" + place_.text + ")",
+                                      request.known, result->beat),
+                           is_gone);
   if (owned()) {
     // The former one is kept until there is one of this instance.
-    if (!request.raise) return compare(instance(), known_beat(), true);
-    confirm(instance(), result->beat);
-    if (!std::exchange(confirmed_, true)) owner_.scope_owned(id());
+    if (!request.raise) return compare({instance(), known_beat(), true});
+    note_beat(instance(), result->beat);
+    if (proof_.state() == StoreProof::State::confirmed) return;
+    proof_.move_to(StoreProof::State::confirmed);
+    owner_.scope_owned(id());
     return;
   }
   // An operator has put the right database in place again.
-  if (was_restored) confirm(heartbeat_.instance, request.raise ? result->beat : heartbeat_.beat);
-  bind(identity_);
+  if (heartbeat().age != StoreAge::current)
+    note_beat(heartbeat().instance, request.raise ? result->beat : heartbeat().beat);
+  bind(StoreProof::State::identified);
 }
 
 // Nothing is leased before it succeeds once; later ones come regularly.
-void StoreScope::compare_again(const Status& failure) {
-  if (confirmed_) return note(as_seen_of_store(failure));
+void StoreScope::not_compared(const Status& failure) {
+  if (proof_.state() == StoreProof::State::confirmed) return note(as_seen_of_store(failure));
+  if (!owned()) {
+    looked_twice_ = false;
+    proof_.move_to(StoreProof::State::unknown);
+    return pause(failure);
+  }
   fail(failure);
   timer_.start(health_.next_delay_ms(context_.random), [this] { beat(); });
 }
 
-void StoreScope::confirm(const Token& instance, std::int64_t beat) {
-  const StoreHeartbeat found{id(), beat == 0 ? Token{} : instance, beat, StoreAge::current};
-  const bool none = beat == 0 && heartbeat_.beat == 0 && heartbeat_.age == StoreAge::current;
-  if (found == heartbeat_ || none) return;
-  heartbeat_ = found;
-  context_.log.append(heartbeat_);
+void StoreScope::note_beat(const Token& instance, std::int64_t beat) {
+  if (proof_.note_beat(instance, beat)) record_heartbeat();
+}
+
+void StoreScope::record_heartbeat() {
+  context_.log.append(heartbeat());
   context_.log.make_durable();
 }
 
 void StoreScope::found_restored() {
   if (refuses() || stopping()) return;
-  stop_restored(older_copy_met("store \"" + store_name() + "\" (" + place_.text + ")"), false);
+  refuse_restored(older_copy_met("store \"" + store_name() + "\" (" + place_.text + ")"), false);
 }
 
-void StoreScope::stop_restored(const Status& why, bool entry_is_gone) {
+void StoreScope::refuse_restored(const Status& why, bool is_gone) {
   timer_.cancel();
-  state_.move_to(State::restored);
-  // The next start issues nothing before it has compared again. An instance that never had an entry
-  // has nothing to compare, and nothing to issue; the store refuses its claim again.
-  const bool had_entry = heartbeat_.beat > 0 || has_history() || entry_is_gone;
-  if (heartbeat_.age == StoreAge::current && had_entry) {
-    heartbeat_.scope = id();
-    // The next start looks for the entry that was missing, whichever instance it has.
-    if (entry_is_gone || heartbeat_.beat == 0) heartbeat_ = {id(), instance(), 0};
-    heartbeat_.age = StoreAge::restored;
-    context_.log.append(heartbeat_);
-    context_.log.make_durable();
-  }
+  proof_.move_to(StoreProof::State::restored);
+  if (proof_.note_older(instance(), has_history(), is_gone)) record_heartbeat();
   refusal_ = {
       why.code(),
       why.text() + "; run `seqctl advance --all --store " + store_name() +
@@ -115,17 +97,12 @@ void StoreScope::stop_restored(const Status& why, bool entry_is_gone) {
           "restart"};
   context_.events.raise({EventKind::store_restored,
                          refusal_.text(),
-                         {{"STORE", store_name()}, {"INSTANCE", to_hex(heartbeat_.instance)}}});
+                         {{"STORE", store_name()}, {"INSTANCE", to_hex(heartbeat().instance)}}});
   owner_.scope_refused(id(), refusal_);
 }
 
 void StoreScope::note_raise(bool is_there) {
-  const StoreAge age = is_there ? StoreAge::raised : StoreAge::replaced;
-  if (!restored() || heartbeat_.age == age || (!is_there && !raised())) return;
-  heartbeat_.scope = id();
-  heartbeat_.age = age;
-  context_.log.append(heartbeat_);
-  context_.log.make_durable();
+  if (restored() && proof_.note_raise(is_there)) record_heartbeat();
 }
 
 void StoreScope::begin_again() {
@@ -133,18 +110,15 @@ void StoreScope::begin_again() {
   definition_.instance = random_token(context_.random);
   definition_.epoch = 0;
   definition_.nonce = {};
-  same_database_ = false;
-  confirmed_ = false;
   looked_twice_ = false;
-  resumes_ = true;
   health_.forget_error();
   record(ScopeState::clean);
-  confirm({}, 0);
+  note_beat({}, 0);
   context_.events.raise({EventKind::store_resumed,
                          "store \"" + store_name() +
                              "\": an operator has raised its counters, and its sequences continue",
                          {{"STORE", store_name()}}});
-  bind(identity_);
+  bind(StoreProof::State::accepted);
 }
 
 }  // namespace seqd
