@@ -63,7 +63,7 @@ void StoreScope::compared(const Result<BeatOutcome>& result) {
 void StoreScope::not_compared(const Status& failure) {
   if (proof_.state() == StoreProof::State::confirmed) return note(as_seen_of_store(failure));
   if (!owned()) {
-    looked_twice_ = false;
+    claim_.doubt_again();
     proof_.move_to(StoreProof::State::unknown);
     return pause(failure);
   }
@@ -107,12 +107,9 @@ void StoreScope::note_raise(bool is_there) {
 
 void StoreScope::begin_again() {
   ASSERT(restored());
-  definition_.instance = random_token(context_.random);
-  definition_.epoch = 0;
-  definition_.nonce = {};
-  looked_twice_ = false;
+  claim_.start_over(context_.random);
   health_.forget_error();
-  record(ScopeState::clean);
+  context_.log.append(definition());
   note_beat({}, 0);
   context_.events.raise({EventKind::store_resumed,
                          "store \"" + store_name() +

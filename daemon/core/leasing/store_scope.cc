@@ -13,15 +13,7 @@ constexpr std::int64_t kProbeMs = 1'000;  // a stop waits no longer for a store 
 
 }  // namespace
 
-constexpr StateTable<StoreScope::State> StoreScope::kMoves = {
-    {State::waiting, "waiting", {State::recording, State::owned}},
-    {State::recording, "recording", {State::claiming}},
-    {State::claiming, "claiming", {State::won, State::waiting, State::recording}},
-    {State::won, "won", {State::owned}},
-    {State::owned, "owned", {State::recording}},
-};
-
-constexpr StateTable<StoreScope::Closing> StoreScope::kClosingMoves = {
+constexpr StateTable<StoreScope::Closing> StoreScope::kMoves = {
     {Closing::no, "no", {Closing::probing, Closing::reached, Closing::away}},
     {Closing::probing, "probing", {Closing::reached, Closing::away}},
     {Closing::reached, "reached", {}},
@@ -32,23 +24,18 @@ StoreScope::StoreScope(const CoreContext& context, Owner& owner, DefineScope def
                        Known known, LeaseStore* store)
     : context_(context),
       owner_(owner),
-      definition_(std::move(definition)),
       store_(store),
-      proof_(definition_.scope, std::move(known)) {}
-
-void StoreScope::record(ScopeState state) {
-  definition_.state = state;
-  context_.log.append(definition_);
-}
+      proof_(definition.scope, std::move(known)),
+      claim_(std::move(definition)) {}
 
 // --- the proof: identity. For the heartbeat see scope_heartbeat.cc.
 
 void StoreScope::start() {
-  ASSERT(state_ == State::waiting);
+  ASSERT(claim_.state() == ScopeClaim::State::waiting);
   if (store_ == nullptr || stopping()) return;
   place_ = store_->place();
   place_.text = place_record(place_.text);
-  if (!place_.identity && owned_in_log() && proof_.expects(place_.text)) open();
+  if (!place_.identity && claim_.owned_in_log() && proof_.expects(place_.text)) open();
   identify();
 }
 
@@ -69,13 +56,12 @@ void StoreScope::identified(const Token& identity) {
     if (owner_.scope_holds(id())) return refuse_changed();
     // Nothing is left of the former one; its records of this instance stay there.
     owner_.scope_moves(id());
-    definition_.instance = random_token(context_.random);
-    definition_.epoch = 0;
-    record(ScopeState::clean);
+    claim_.renew(context_.random);
+    context_.log.append(definition());
     note_beat({}, 0);
   }
   identity_ = identity;
-  if (!proof_.compares_first(owned_in_log())) return bind(StoreProof::State::identified);
+  if (!proof_.compares_first(claim_.owned_in_log())) return bind(StoreProof::State::identified);
   proof_.move_to(StoreProof::State::comparing);
   compare(proof_.beat_before_claim(instance()));
 }
@@ -84,7 +70,7 @@ void StoreScope::identified(const Token& identity) {
 void StoreScope::bind(StoreProof::State as) {
   const bool is_new = proof_.bind(identity_, place_.text);
   if (is_new) context_.log.append(*bound());
-  if (is_new && owned_in_log()) {
+  if (is_new && claim_.owned_in_log()) {
     proof_.move_to(StoreProof::State::binding);
     owner_.when_durable([this] {
       proof_.move_to(StoreProof::State::identified);
@@ -93,15 +79,15 @@ void StoreScope::bind(StoreProof::State as) {
     return;
   }
   proof_.move_to(as);
-  if (owned_in_log()) return open();
+  if (claim_.owned_in_log()) return open();
   begin_claim();  // which waits until its own record is durable, and this one with it
 }
 
 void StoreScope::open() {
   // It may have been left clean meanwhile.
-  ASSERT(bound() && (owned_in_log() || stopping()));
+  ASSERT(bound() && (claim_.owned_in_log() || stopping()));
   if (!owned()) {
-    state_.move_to(State::owned);
+    claim_.move_to(ScopeClaim::State::owned);
     owner_.scope_owned(id());
   }
   beat();
@@ -122,43 +108,36 @@ void StoreScope::refuse_changed() {
 // --- the claim
 
 void StoreScope::begin_claim() {
-  ASSERT(proof_.is_identified() && !owned_in_log());
-  // A claim that an earlier start has sent is repeated with its own nonce, so that its success is
-  // recognized.
-  if (definition_.state != ScopeState::claiming) definition_.nonce = random_token(context_.random);
-  state_.move_to(State::recording);
-  record(ScopeState::claiming);
+  ASSERT(proof_.is_identified());
+  claim_.begin(context_.random);
+  context_.log.append(definition());
   owner_.when_durable([this] { send_claim(); });
 }
 
 void StoreScope::send_claim() {
-  ASSERT(definition_.state == ScopeState::claiming && store_ != nullptr);
-  state_.move_to(State::claiming);
+  ASSERT(store_ != nullptr);
+  claim_.move_to(ScopeClaim::State::claiming);
   const bool resumes = proof_.state() == StoreProof::State::accepted;
-  const ClaimRequest request{definition_.instance, definition_.epoch, definition_.nonce, resumes};
-  store_->claim(request,
+  store_->claim(claim_.request(resumes),
                 alive_.guard([this](const Result<ClaimOutcome>& result) { answered(result); }));
 }
 
 void StoreScope::answered(const Result<ClaimOutcome>& result) {
   if (stopping()) return;
   if (!result.ok()) {
-    if (result.status().code() != ErrorCode::SEQ_REGRESSED) return pause(result.status());
-    state_.move_to(State::waiting);
-    return refuse_restored(result.status(), false);
+    const bool is_older = result.status().code() == ErrorCode::SEQ_REGRESSED;
+    claim_.move_to(is_older ? ScopeClaim::State::waiting : ScopeClaim::State::retrying);
+    return is_older ? refuse_restored(result.status(), false) : pause(result.status());
   }
   store_answered();
   if (*result == ClaimOutcome::won) {
-    ++definition_.epoch;
-    record(ScopeState::owned);
-    state_.move_to(State::won);
+    claim_.win();
+    context_.log.append(definition());
     owner_.when_durable([this] { open(); });
     return;
   }
-  if ((heartbeat().beat > 0 || has_history()) && !looked_twice_) {
+  if (!claim_.lose(heartbeat().beat > 0)) {
     // Perhaps it was restored after the first read. Without a heartbeat its entry shows it.
-    looked_twice_ = true;
-    state_.move_to(State::waiting);
     proof_.move_to(StoreProof::State::comparing);
     return compare(proof_.beat_before_claim(instance()));
   }
@@ -172,23 +151,20 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
 // The new instance is recorded after the last gap: a daemon that is killed in between finds the
 // former instance, loses it once more, and continues here.
 void StoreScope::lose() {
-  ASSERT(state_ == State::claiming);
+  ASSERT(claim_.state() == ScopeClaim::State::losing);
   if (!owner_.scope_lost(id())) {
     timer_.start(kLoseOnMs, [this] { lose(); });
     return;
   }
-  definition_.instance = random_token(context_.random);
-  definition_.epoch = 0;
-  definition_.state = ScopeState::clean;
+  claim_.renew(context_.random);
   begin_claim();
 }
 
 // Tries again what was not answered: the claim, or what the proof needs before it.
 void StoreScope::pause(const Status& status) {
   fail(status);
-  if (state_ == State::claiming) state_.move_to(State::waiting);
   timer_.start(health_.next_delay_ms(context_.random), [this] {
-    if (proof_.is_identified()) return send_claim();
+    if (claim_.state() == ScopeClaim::State::retrying) return send_claim();
     identify();
   });
 }
@@ -272,8 +248,9 @@ void StoreScope::probe() {
 
 bool StoreScope::leave_clean() {
   // A claim under way stays as it is: it is repeated, with its nonce, at the next start.
-  if (!owned_in_log() || closing_ != Closing::reached) return false;
-  record(ScopeState::clean);
+  if (!claim_.owned_in_log() || closing_ != Closing::reached) return false;
+  claim_.leave();
+  context_.log.append(definition());
   return true;
 }
 

@@ -1,22 +1,29 @@
 // StoreScope: whether this daemon may issue from the ranges that it holds of one store, and whether
 // it may lease more from that store. The ranges belong to a database, not to the name of a store.
 //
-// The ranges may be issued once a claim has moved the epoch of the instance in the store (rule R2);
-// copies of one state directory race for the same epoch: one wins, the others get scope_lost().
+// It has four parts; each answers one question, and has its states and moves. They are pure: the
+// scope alone calls the store, writes the log, raises events and sets timers.
 //
-//   waiting -> recording -> claiming -> won -> owned    recording, won: until that is durable
-//   waiting -> owned                           R1: a killed daemon goes on at the same store
-//   claiming -> waiting                        no answer, or lost: the heartbeat once more
-//   claiming, owned -> recording               lost, or another database: a new instance
+//   StoreProof   store_proof.h   Is it the database that the ranges came from, and no older copy?
+//   ScopeClaim   scope_claim.h   Is the remainder ours?
+//   StoreHealth  store_health.h  Does the store answer? Changes nothing of the other parts.
+//   Closing      below           At the end of the daemon: can the store be reached?
 //
-// Whether its store is the right database says its StoreProof, whether it answers its StoreHealth.
-// When the daemon ends, what is held of a store is left clean if the store can be reached.
-//
-//   no -> probing -> reached, away    something is held: the store is called once more
-//   no -> reached, away               by what is known of it
+//   no -> probing -> reached, away    something is held of the store: it is called once more
+//   no -> reached, away               by what is known
 //   away -> reached                   the answer came late
 //
-// Owned by the SequenceTable; loop thread.
+// What a start passes, as proof and claim, until it is confirmed and owned:
+//
+//   a kill, same place   unknown owned, identified owned
+//   a kill, other place  unknown waiting, binding waiting, identified owned
+//   a stop               unknown waiting, comparing waiting, identified claiming, identified owned
+//
+// A claim that is lost can send the proof back to comparing. A proof that refuses stops the scope,
+// whatever the claim is; begin_again() makes it a new instance. What follows from a record waits
+// until it is durable: a lease for its binding, a claim for its nonce, an ID for a claim that was
+// won. A new move is a row of the part's kMoves, its line in the diagram, and a move_to(). Owned by
+// the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +35,7 @@
 #include "daemon/base/state_machine.h"
 #include "daemon/core/context/core_context.h"
 #include "daemon/core/leasing/lease_store.h"
+#include "daemon/core/leasing/scope_claim.h"
 #include "daemon/core/leasing/scope_owner.h"
 #include "daemon/core/leasing/store_health.h"
 #include "daemon/core/leasing/store_proof.h"
@@ -37,8 +45,6 @@ namespace seqd {
 
 class StoreScope {
  public:
-  enum class State : std::uint8_t { waiting, recording, claiming, won, owned };
-
   using Owner = ScopeOwner;
   using Known = StoreProof::Known;
 
@@ -49,18 +55,18 @@ class StoreScope {
   ScopeId id() const { return definition().scope; }
   const std::string& store_name() const { return definition().store; }
   const Token& instance() const { return definition().instance; }
-  const DefineScope& definition() const { return definition_; }
+  const DefineScope& definition() const { return claim_.definition(); }
   const std::optional<StoreBound>& bound() const { return proof_.bound(); }
   const StoreHeartbeat& heartbeat() const { return proof_.heartbeat(); }
   // The heartbeat that the store has to have of instance(); 0: none was confirmed yet.
   std::int64_t known_beat() const { return proof_.beat_of(instance()); }
   // Whether a claim of instance() was ever won: leases of it may be open.
-  bool has_history() const { return definition_.epoch > 0; }
+  bool has_history() const { return claim_.has_history(); }
   LeaseStore* store() const { return store_; }
 
-  // The ranges may be issued.
-  bool owned() const { return state_ == State::owned && !refuses(); }
-  // And the store may be called: the proof is confirmed.
+  // The ranges may be issued: the claim is owned, and the proof does not refuse.
+  bool owned() const { return claim_.state() == ScopeClaim::State::owned && !refuses(); }
+  // The store may be called for leases and returns: the same, and the proof is confirmed.
   bool verified() const { return owned() && proof_.state() == StoreProof::State::confirmed; }
   // The same, or why not: CONFIG, UNAVAILABLE.
   Status check_claimed() const;
@@ -98,11 +104,8 @@ class StoreScope {
 
  private:
   enum class Closing : std::uint8_t { no, probing, reached, away };
-  static const StateTable<State> kMoves;
-  static const StateTable<Closing> kClosingMoves;
+  static const StateTable<Closing> kMoves;
 
-  bool owned_in_log() const { return definition_.state == ScopeState::owned; }
-  void record(ScopeState state);
   bool stopping() const { return closing_ != Closing::no; }
   // The proof.
   void identify();
@@ -130,16 +133,14 @@ class StoreScope {
 
   const CoreContext& context_;
   Owner& owner_;
-  DefineScope definition_;
   LeaseStore* const store_;
   StorePlace place_;  // of store_; its text as the log has it
   Token identity_{};  // as the store returned it
   StoreProof proof_;
-  StateMachine<State> state_{kMoves, State::waiting};
+  ScopeClaim claim_;
   StoreHealth health_;
-  StateMachine<Closing> closing_{kClosingMoves, Closing::no};
-  bool looked_twice_ = false;                  // at the heartbeat, around a claim that was lost
-  Status refusal_;                             // while the proof refuses
+  StateMachine<Closing> closing_{kMoves, Closing::no};
+  Status refusal_;                             // why the proof refuses, while it does
   std::optional<BeatRequest> beat_in_flight_;  // one at a time
   OneShot timer_{context_.timers};
   Lifetime alive_;
