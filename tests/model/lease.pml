@@ -3,13 +3,13 @@
 
    this line of the model             = this function of the code
    ----------------------------------------------------------------------------------------------------
-   lease_start                        daemon/core/leasing/lease_operation.cc: LeaseOperation::start()
-   lease_send                         daemon/core/leasing/lease_operation.cc: intent_durable(), request_lease()
-   lease_granted()                    daemon/core/leasing/lease_operation.cc: granted(); daemon/core/sequence/sequence.cc: Sequence::leased()
-   lease_unknown                      daemon/core/leasing/lease_operation.cc: outcome(), unknown()
-   lease_resolve                      daemon/core/leasing/lease_operation.cc: resolve(), resolution()
+   lease_start                        daemon/core/leasing/store_operation.cc: begin()
+   lease_send                         daemon/core/leasing/store_operation.cc: durable(); lease_operation.cc: send()
+   lease_granted()                    daemon/core/leasing/lease_operation.cc: granted(); daemon/core/sequence/sequence_lease.cc: leased()
+   lease_unknown                      daemon/core/leasing/lease_operation.cc: outcome()
+   lease_resolve                      daemon/core/leasing/lease_operation.cc: look_up(), resolution()
    use                                daemon/core/sequence/issuer.h: reserve(), then issue_one(): only what was recorded and is durable
-   restart after a kill               daemon/core/sequence/sequence_restart.cc: scope_owned(): LeaseOperation::adopt()
+   restart after a kill               daemon/core/sequence/sequence_restart.cc: scope_owned(), adopt()
    forfeit()                          state/start_rules.cc: Transformation::forfeit(); daemon/core/sequence/sequence_restart.cc: scope_lost()
    store_lease, ledger                store/sqlite_store.cc: SqliteStore::lease(); a transaction with counter and token elsewhere
    store_resolve(), ledger            store/sqlite_store.cc: SqliteStore::resolve()

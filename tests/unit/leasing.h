@@ -1,10 +1,11 @@
-// Leasing: one LeaseOperation alone, with a store and a log that the test steps, and what its owner
-// was told. One thread.
+// Leasing: one LeaseOperation alone, with a store and a log that the test steps, and its events.
+// One thread.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -13,41 +14,57 @@
 
 namespace seqd {
 
-struct Leasing final : LeaseOperation::Owner {
+struct Leasing final : StoreOperation::Owner {
+  using Kind = OperationEvent::Kind;
+
   Leasing() {
-    operation.set_store(&store);
     request.binding.key = "orders";
+    request.sequence = "orders";
     request.max_value = 1'000'000;
   }
   LeaseRequest lease_request() const override { return request; }
+  bool may_ask() const override { return may_ask_now; }
   void when_durable(std::function<void()> then) override { awaiting.push_back(std::move(then)); }
-  Status check_range(std::int64_t begin, std::int64_t end) const override {
+  Status check_grant(std::int64_t begin, std::int64_t end) const override {
     const bool held = std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
       return range.first < end && begin < range.second;
     });
     return held ? Status(ErrorCode::SEQ_REGRESSED, "it is available already") : Status();
   }
-  Status check_counter_kept() const override { return {}; }
-  void lease_granted(IdRange range, const Token&) override {
-    ranges.emplace_back(range.begin(), range.end());
-    request.high_water = range.end();
+  // As a sequence does it, but for pauses.
+  void happened(const OperationEvent& event) override {
+    happenings.push_back(event.kind);
+    last_error = event.why.code();
+    if (event.restored) ++older_copies;
+    if (event.kind == Kind::unknown) operation->go_on();
+    if (event.kind == Kind::granted) {
+      granted_lease = std::get<LeaseGranted>(log.entries.back()).lease;
+      ranges.emplace_back(event.begin, event.end);
+      request.high_water = event.end;
+    }
+    if (event.is_over()) operation = nullptr;
   }
-  void lease_failed(const Status& status) override { failures.push_back(status.code()); }
-  void lease_contended() override { ++contended; }
-  void lease_untraceable() override { ++untraceable; }
-  void lease_moved_on() override { ++moves; }
-  bool may_ask() const override { return may_ask_now; }
-  void met_older_copy() override { ++older_copies; }
 
+  void start(std::int64_t count) {
+    LeaseRequest wanted = request;
+    wanted.token = store.new_token(random, wanted.binding);
+    wanted.count = count;
+    operation = std::make_unique<LeaseOperation>(context, *this, &store, 1, wanted);
+    operation->begin();
+  }
+  void leave(const LeaseIntended& intent) {
+    operation = std::make_unique<LeaseOperation>(context, *this, &store, intent);
+  }
   // Until the answer of the store is due.
   void send(std::int64_t count) {
-    operation.start(count);
+    start(count);
     flush();
   }
   void flush() {
     for (const auto& then : std::exchange(awaiting, {})) then();
   }
-  void pause_over() { time.advance(Backoff::kMostMs); }
+  bool over() const { return operation == nullptr; }
+  StoreOperation::State state() const { return operation->state(); }
   std::size_t closed(LeaseEnd how) {
     std::size_t count = 0;
     for (const LogEntry& entry : log.entries) {
@@ -75,14 +92,13 @@ struct Leasing final : LeaseOperation::Owner {
   CoreContext context{time, time, random, log, events, replies};
   LeaseRequest request;
   std::vector<std::function<void()>> awaiting;
-  int moves = 0;
-  int contended = 0;
-  int older_copies = 0;
   bool may_ask_now = true;
-  int untraceable = 0;
+  std::vector<Kind> happenings;
+  ErrorCode last_error = ErrorCode::OK;  // of the newest event
+  int older_copies = 0;
+  Token granted_lease{};
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
-  std::vector<ErrorCode> failures;
-  LeaseOperation operation{context, *this, 1, "orders"};
+  std::unique_ptr<LeaseOperation> operation;
 };
 
 }  // namespace seqd

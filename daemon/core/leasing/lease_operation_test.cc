@@ -11,139 +11,106 @@
 namespace seqd {
 namespace {
 
-using State = LeaseOperation::State;
+using Kind = OperationEvent::Kind;
+using State = StoreOperation::State;
 using LeaseKind = ScriptedStore::LeaseScript::Kind;
 using ResolveKind = ScriptedStore::ResolveScript::Kind;
 
 const Status kAway(ErrorCode::UNAVAILABLE, "away");
-const Status kDenied(ErrorCode::STORE_REFUSED, "denied");
 
 TEST_CASE("GrantIsRecordedBeforeTheOwnerSeesIt", "[lease_operation]") {
   Leasing leasing;
-  leasing.operation.start(10);
-  REQUIRE(leasing.operation.state() == State::recording);
+  leasing.start(10);
+  REQUIRE(leasing.state() == State::recording);
   REQUIRE(leasing.awaiting.size() == 1);
-  REQUIRE(leasing.operation.leasing() == 10);
+  REQUIRE(leasing.operation->lease()->count == 10);
   REQUIRE(leasing.store.lease_calls.empty());
   leasing.flush();
-  REQUIRE(leasing.operation.state() == State::requesting);
+  REQUIRE(leasing.state() == State::asking);
   REQUIRE(leasing.store.deliver());
-  REQUIRE(leasing.operation.idle());
+  REQUIRE(leasing.over());
   REQUIRE(leasing.ranges.front() == std::pair<std::int64_t, std::int64_t>(1, 11));
   REQUIRE(leasing.log.entries.size() == 2);
-  REQUIRE(std::get<LeaseGranted>(leasing.log.entries[1]).lease ==
-          std::get<LeaseIntended>(leasing.log.entries[0]).lease);
-  REQUIRE(leasing.operation.leasing() == 0);
+  REQUIRE(leasing.granted_lease == std::get<LeaseIntended>(leasing.log.entries[0]).lease);
 }
 
 // A sequence is not purged, forgotten or stopped while one of these is due.
 TEST_CASE("AnOperationIsInFlightWhileLogOrStoreOweAnAnswer", "[lease_operation]") {
   Leasing leasing;
-  REQUIRE_FALSE(leasing.operation.in_flight());
   leasing.store.leases = {{LeaseKind::unknown_applied, kAway, 0, 0}};
-  leasing.operation.start(10);
-  REQUIRE(leasing.operation.state() == State::recording);
-  REQUIRE(leasing.operation.in_flight());
+  leasing.store.resolutions = {{ResolveKind::failed, kAway, 0, 0}};
+  leasing.start(10);
+  REQUIRE(leasing.state() == State::recording);
+  REQUIRE(leasing.operation->in_flight());
   leasing.flush();
-  REQUIRE(leasing.operation.state() == State::requesting);
-  REQUIRE(leasing.operation.in_flight());
+  REQUIRE(leasing.state() == State::asking);
+  REQUIRE(leasing.operation->in_flight());
   leasing.store.deliver();
-  REQUIRE(leasing.operation.state() == State::resolving);
-  REQUIRE(leasing.operation.in_flight());
+  REQUIRE(leasing.store.resolve_calls.size() == 1);
+  REQUIRE(leasing.operation->in_flight());
   leasing.store.deliver();
-  REQUIRE(leasing.operation.idle());
-  REQUIRE_FALSE(leasing.operation.in_flight());
+  REQUIRE(leasing.state() == State::paused);
+  REQUIRE_FALSE(leasing.operation->in_flight());
 }
 
-TEST_CASE("RefusalPausesAndThenTheOwnerDecides", "[lease_operation]") {
+TEST_CASE("RefusalEndsALease", "[lease_operation]") {
+  const bool contended = GENERATE(false, true);
   Leasing leasing;
-  leasing.store.leases = {{LeaseKind::refuse, kAway, 0, 0}};
+  leasing.store.leases = {{LeaseKind::refuse, kAway, 0, 0, contended}};
   leasing.send(10);
   leasing.store.deliver();
-  REQUIRE(leasing.operation.state() == State::pausing);
-  REQUIRE_FALSE(leasing.operation.intent_open());
-  REQUIRE(leasing.failures == std::vector{ErrorCode::UNAVAILABLE});
-  REQUIRE(leasing.operation.last_error().code() == ErrorCode::UNAVAILABLE);
+  REQUIRE(leasing.over());
+  REQUIRE(leasing.happenings == std::vector{Kind::refused});
+  REQUIRE(leasing.last_error == ErrorCode::UNAVAILABLE);
   REQUIRE(leasing.closed(LeaseEnd::refused) == 1);
-  leasing.pause_over();
-  REQUIRE(leasing.operation.idle());
-  REQUIRE(leasing.moves == 1);
-  leasing.send(10);
-  leasing.store.deliver();
-  REQUIRE(leasing.operation.last_error().ok());
-}
-
-TEST_CASE("AConflictIsFollowedByAShortPauseHoweverOftenItHappens", "[lease_operation]") {
-  Leasing leasing;
-  for (int round = 0; round < 40; ++round) {
-    leasing.store.leases = {{LeaseKind::refuse, kAway, 0, 0, true}};
-    leasing.send(10);
-    leasing.store.deliver();
-    REQUIRE(leasing.operation.state() == State::pausing);
-    leasing.time.advance(Backoff::kMostConflictMs);
-    REQUIRE(leasing.operation.idle());
-  }
-  REQUIRE(leasing.moves == 40);
-  REQUIRE(leasing.contended == 40);
-  REQUIRE(leasing.failures.empty());
-  REQUIRE(leasing.closed(LeaseEnd::refused) == 40);
-  // Hosts that meet are no failure, unless it goes on for long.
-  REQUIRE(leasing.events.count(EventKind::lease_failed) == 0);
-  for (int round = 0; round < 10; ++round) {
-    leasing.store.leases = {{LeaseKind::refuse, kAway, 0, 0, true}};
-    leasing.send(10);
-    leasing.store.deliver();
-    leasing.time.advance(Backoff::kMostConflictMs);
-  }
-  REQUIRE(leasing.events.count(EventKind::lease_failed) == 1);
 }
 
 TEST_CASE("StoreThatMayNotBeAskedIsAskedForNothing", "[lease_operation]") {
   Leasing leasing;
   SECTION("a lease that was not sent yet is refused") {
-    leasing.operation.start(10);
+    leasing.start(10);
     leasing.may_ask_now = false;
     leasing.flush();
-    REQUIRE(leasing.operation.idle());
+    REQUIRE(leasing.over());
+    REQUIRE(leasing.happenings == std::vector{Kind::absent});
     REQUIRE(leasing.closed(LeaseEnd::refused) == 1);
     REQUIRE(leasing.store.lease_calls.empty());
   }
   SECTION("a lease whose outcome is unknown waits, and is looked up when it may be") {
     const bool fails_once = GENERATE(false, true);
     leasing.store.leases = {{LeaseKind::unknown_applied, kAway, 0, 0}};
-    if (fails_once) leasing.store.resolutions = {{ScriptedStore::ResolveScript::Kind::failed}};
+    if (fails_once) leasing.store.resolutions = {{ResolveKind::failed}};
     leasing.send(10);
     if (fails_once) leasing.store.deliver();
     leasing.may_ask_now = false;
     leasing.store.deliver();
-    leasing.pause_over();
-    REQUIRE_FALSE(leasing.operation.in_flight());
-    REQUIRE(leasing.operation.intent_open());
+    leasing.operation->go_on_after(10);
+    leasing.time.advance(10);
+    REQUIRE(leasing.state() == State::paused);
     REQUIRE(leasing.store.resolve_calls.size() == (fails_once ? 1 : 0));
     leasing.may_ask_now = true;
-    leasing.operation.go_on();
-    leasing.operation.go_on();
+    leasing.operation->go_on();
+    leasing.operation->go_on();
     leasing.store.deliver();
     REQUIRE(leasing.store.resolve_calls.size() == (fails_once ? 2 : 1));
     REQUIRE(leasing.ranges.size() == 1);
   }
 }
 
-TEST_CASE("AGapThatTheStoreWillMakeAgainIsToldToThoseWhoWait", "[lease_operation]") {
-  const bool passes = GENERATE(true, false);
+TEST_CASE("ADelayIsNotCutShort", "[lease_operation]") {
   Leasing leasing;
-  leasing.store.leases = {{LeaseKind::unknown_lost, passes ? kAway : kDenied, 0, 0}};
-  leasing.store.resolutions = {{ResolveKind::untraceable}};
+  leasing.store.leases = {{LeaseKind::unknown_applied, kAway, 0, 0}};
+  leasing.store.resolutions = {{ResolveKind::failed, kAway, 0, 0}};
   leasing.send(10);
-  while (leasing.store.deliver()) continue;
-  REQUIRE(leasing.closed(LeaseEnd::untraceable) == 1);
-  REQUIRE(leasing.operation.state() == State::pausing);
-  if (passes) {
-    REQUIRE(leasing.failures.empty());
-    REQUIRE(leasing.moves == 1);
-  } else {
-    REQUIRE(leasing.failures == std::vector{ErrorCode::STORE_REFUSED});
-  }
+  leasing.store.deliver();
+  leasing.store.deliver();
+  leasing.operation->go_on_after(10);
+  leasing.operation->go_on();
+  REQUIRE(leasing.state() == State::paused);
+  const bool stops = GENERATE(false, true);
+  if (stops) leasing.operation->stop();
+  leasing.time.advance(10);
+  REQUIRE(leasing.state() == (stops ? State::paused : State::asking));
 }
 
 TEST_CASE("WrongGrantIsNeverUsed", "[lease_operation]") {
@@ -170,9 +137,10 @@ TEST_CASE("WrongGrantIsNeverUsed", "[lease_operation]") {
   leasing.send(10);
   while (leasing.store.deliver()) continue;
   REQUIRE(leasing.ranges.empty());
-  REQUIRE(leasing.failures == std::vector{wrong.code});
+  REQUIRE(leasing.happenings.back() == Kind::untraceable);
+  REQUIRE(leasing.last_error == wrong.code);
   REQUIRE(leasing.closed(LeaseEnd::untraceable) == 1);
-  REQUIRE(leasing.operation.state() == State::pausing);
+  REQUIRE(leasing.over());
 }
 
 TEST_CASE("GrantOfIdZeroIsRefused", "[lease_operation]") {
@@ -181,7 +149,7 @@ TEST_CASE("GrantOfIdZeroIsRefused", "[lease_operation]") {
   leasing.send(10);
   leasing.store.deliver();
   REQUIRE(leasing.ranges.empty());
-  REQUIRE(leasing.failures == std::vector{ErrorCode::STORE_REFUSED});
+  REQUIRE(leasing.last_error == ErrorCode::STORE_REFUSED);
 }
 
 TEST_CASE("GrantsAtTheEdgesAreAccepted", "[lease_operation]") {
@@ -194,52 +162,28 @@ TEST_CASE("GrantsAtTheEdgesAreAccepted", "[lease_operation]") {
   leasing.send(10);
   leasing.store.deliver();
   REQUIRE(leasing.ranges.size() == 2);
-  REQUIRE(leasing.failures.empty());
 }
 
 TEST_CASE("StopWhileRecordingStillTakesTheGrant", "[lease_operation]") {
   Leasing leasing;
-  leasing.operation.start(10);
-  leasing.operation.stop();
-  REQUIRE(leasing.operation.in_flight());
+  leasing.start(10);
+  leasing.operation->stop();
+  REQUIRE(leasing.operation->in_flight());
   leasing.flush();
   leasing.store.deliver();
   REQUIRE(leasing.ranges.size() == 1);
-  REQUIRE(leasing.operation.idle());
-}
-
-TEST_CASE("StopWhileRequestingMakesNoNewTry", "[lease_operation]") {
-  const auto kind = GENERATE(LeaseKind::refuse, LeaseKind::unknown_applied);
-  Leasing leasing;
-  leasing.store.leases = {{kind, kAway, 0, 0}};
-  leasing.send(10);
-  leasing.operation.stop();
-  leasing.store.deliver();
-  REQUIRE(leasing.operation.idle());
-  REQUIRE(leasing.time.pending() == 0);
-  REQUIRE(leasing.store.pending() == 0);
-  // What is not known stays open: the next start looks it up.
-  REQUIRE(leasing.operation.intent_open() == (kind == LeaseKind::unknown_applied));
-}
-
-TEST_CASE("StopWhilePausingEndsThePause", "[lease_operation]") {
-  Leasing leasing;
-  leasing.store.leases = {{LeaseKind::refuse, kDenied, 0, 0}};
-  leasing.send(10);
-  leasing.store.deliver();
-  leasing.operation.stop();
-  REQUIRE(leasing.operation.idle());
-  REQUIRE(leasing.time.pending() == 0);
+  REQUIRE(leasing.over());
 }
 
 TEST_CASE("AnswerAfterTheEndIsDropped", "[lease_operation]") {
-  ScriptedStore store;
-  {
-    Leasing leasing;
-    leasing.operation.set_store(&store);
-    leasing.send(10);
-  }
-  REQUIRE(store.deliver());
+  Leasing leasing;
+  const bool recorded = GENERATE(false, true);
+  leasing.start(10);
+  if (recorded) leasing.flush();
+  leasing.operation = nullptr;
+  leasing.flush();
+  REQUIRE(leasing.store.deliver() == recorded);
+  REQUIRE(leasing.happenings.empty());
 }
 
 }  // namespace

@@ -10,7 +10,8 @@
 namespace seqd {
 namespace {
 
-using State = LeaseOperation::State;
+using Kind = OperationEvent::Kind;
+using State = StoreOperation::State;
 using LeaseKind = ScriptedStore::LeaseScript::Kind;
 using ResolveKind = ScriptedStore::ResolveScript::Kind;
 
@@ -21,11 +22,10 @@ TEST_CASE("UnknownOutcomeThatWasAppliedIsFoundByItsToken", "[lease_operation]") 
   leasing.store.leases = {{LeaseKind::unknown_applied, kAway, 0, 0}};
   leasing.send(10);
   leasing.store.deliver();
-  REQUIRE(leasing.operation.state() == State::resolving);
-  REQUIRE(leasing.operation.intent_open());
+  REQUIRE(leasing.state() == State::asking);
   REQUIRE(leasing.store.resolve_calls.front().token == leasing.store.lease_calls.front().token);
   leasing.store.deliver();
-  REQUIRE(leasing.operation.idle());
+  REQUIRE(leasing.over());
   REQUIRE(leasing.ranges.front() == std::pair<std::int64_t, std::int64_t>(1, 11));
   REQUIRE(leasing.events.count(EventKind::lease_unknown) == 1);
   REQUIRE(leasing.events.count(EventKind::lease_resolved) == 1);
@@ -37,10 +37,9 @@ TEST_CASE("UnknownOutcomeThatWasNotAppliedIsClosed", "[lease_operation]") {
   leasing.send(10);
   leasing.store.deliver();
   leasing.store.deliver();
-  REQUIRE(leasing.operation.idle());
-  REQUIRE(leasing.ranges.empty());
+  REQUIRE(leasing.over());
+  REQUIRE(leasing.happenings == std::vector{Kind::unknown, Kind::absent});
   REQUIRE(leasing.closed(LeaseEnd::refused) == 1);
-  REQUIRE(leasing.moves == 1);
 }
 
 TEST_CASE("UntraceableOutcomeIsAGapOfUnknownPlace", "[lease_operation]") {
@@ -50,13 +49,9 @@ TEST_CASE("UntraceableOutcomeIsAGapOfUnknownPlace", "[lease_operation]") {
   leasing.send(10);
   leasing.store.deliver();
   leasing.store.deliver();
-  REQUIRE(leasing.operation.state() == State::pausing);
-  REQUIRE(leasing.operation.leasing() == 0);
-  REQUIRE(leasing.moves == 1);
-  leasing.pause_over();
-  REQUIRE(leasing.operation.idle());
+  REQUIRE(leasing.over());
+  REQUIRE(leasing.happenings == std::vector{Kind::unknown, Kind::untraceable});
   REQUIRE(leasing.closed(LeaseEnd::untraceable) == 1);
-  REQUIRE(leasing.untraceable == 1);
   REQUIRE(leasing.events.count(EventKind::gap_untraceable) == 1);
   leasing.send(10);
   leasing.store.deliver();
@@ -76,17 +71,14 @@ TEST_CASE("LookUpHasTheHeartbeatOfItsTimeAndGrantsNothingOfAnOlderCopy", "[lease
   leasing.request.heartbeat = 2;
   // An operator has raised the counters of the older copy; the instance there has no heartbeat yet.
   if (replaced) leasing.request.instance = Token{9};
-  leasing.pause_over();
+  leasing.operation->go_on();
   leasing.store.deliver();
   REQUIRE(leasing.store.resolve_calls[0].heartbeat == 1);
   REQUIRE(leasing.store.resolve_calls[1].heartbeat == (replaced ? 0 : 2));
-  REQUIRE(leasing.operation.idle() == replaced);
+  REQUIRE(leasing.over() == replaced);
   REQUIRE(leasing.ranges.size() == (replaced ? 1 : 0));
   REQUIRE(leasing.older_copies == (replaced ? 0 : 1));
-  REQUIRE(leasing.operation.intent_open() == !replaced);
   REQUIRE(leasing.closed(LeaseEnd::untraceable) == 0);
-  leasing.pause_over();
-  REQUIRE(leasing.store.resolve_calls.size() == 2);
 }
 
 TEST_CASE("FailedLookUpIsRepeatedAfterAPauseWithTheSameToken", "[lease_operation]") {
@@ -98,11 +90,11 @@ TEST_CASE("FailedLookUpIsRepeatedAfterAPauseWithTheSameToken", "[lease_operation
   leasing.store.deliver();
   for (int round = 1; round <= 2; ++round) {
     leasing.store.deliver();
-    REQUIRE(leasing.operation.state() == State::pausing);
-    REQUIRE(leasing.operation.intent_open());
-    REQUIRE(leasing.operation.leasing() == 10);
-    leasing.pause_over();
-    REQUIRE(leasing.operation.state() == State::resolving);
+    REQUIRE(leasing.state() == State::paused);
+    REQUIRE(leasing.operation->lease()->count == 10);
+    leasing.operation->go_on_after(50);
+    leasing.time.advance(50);
+    REQUIRE(leasing.state() == State::asking);
   }
   leasing.store.deliver();
   REQUIRE(leasing.ranges.size() == 1);
@@ -114,10 +106,13 @@ TEST_CASE("FailedLookUpIsRepeatedAfterAPauseWithTheSameToken", "[lease_operation
 TEST_CASE("IntentOfAnEarlierProcessIsLookedUpAndNotRequestedAgain", "[lease_operation]") {
   Leasing leasing;
   leasing.store.granted[Token{9}] = {41, 51};
-  leasing.operation.adopt({1, Token{9}, 10, 5});
-  REQUIRE(leasing.operation.state() == State::resolving);
-  REQUIRE(leasing.operation.intent().lease == Token{9});
-  REQUIRE(leasing.operation.intent().wall_ms == 5);
+  leasing.leave({1, Token{9}, 10, 5});
+  leasing.operation->go_on();
+  REQUIRE(leasing.state() == State::left);
+  leasing.operation->adopt();
+  REQUIRE(leasing.state() == State::asking);
+  REQUIRE(leasing.operation->lease()->lease == Token{9});
+  REQUIRE(leasing.operation->lease()->wall_ms == 5);
   leasing.store.deliver();
   REQUIRE(leasing.ranges.front() == std::pair<std::int64_t, std::int64_t>(41, 51));
   REQUIRE(leasing.store.lease_calls.empty());
@@ -125,22 +120,28 @@ TEST_CASE("IntentOfAnEarlierProcessIsLookedUpAndNotRequestedAgain", "[lease_oper
 
 TEST_CASE("AbandonedIntentIsClosedWithoutAskingTheStore", "[lease_operation]") {
   Leasing leasing;
-  leasing.operation.abandon({1, Token{9}, 10, 5});
-  REQUIRE(leasing.operation.idle());
+  leasing.leave({1, Token{9}, 10, 5});
+  leasing.operation->abandon(GapCause::epoch_lost, {});
+  REQUIRE(leasing.over());
   REQUIRE(leasing.closed(LeaseEnd::untraceable) == 1);
   REQUIRE(leasing.store.resolve_calls.empty());
 }
 
-TEST_CASE("StopWhileResolvingKeepsTheIntentOfAFailedLookUp", "[lease_operation]") {
+TEST_CASE("LeaseIsAbandonedBetweenLookUpsOnly", "[lease_operation]") {
   Leasing leasing;
   leasing.store.leases = {{LeaseKind::unknown_applied, kAway, 0, 0}};
   leasing.store.resolutions = {{ResolveKind::failed, kAway, 0, 0}};
   leasing.send(10);
+  leasing.operation->abandon(GapCause::restored, {});
   leasing.store.deliver();
-  leasing.operation.stop();
+  leasing.operation->abandon(GapCause::restored, {});
+  REQUIRE_FALSE(leasing.over());
   leasing.store.deliver();
-  REQUIRE(leasing.operation.idle());
-  REQUIRE(leasing.operation.intent_open());
+  leasing.operation->go_on_after(50);
+  leasing.operation->abandon(GapCause::restored, {});
+  REQUIRE(leasing.over());
+  REQUIRE(leasing.happenings.back() == Kind::abandoned);
+  REQUIRE(leasing.closed(LeaseEnd::untraceable) == 1);
   REQUIRE(leasing.time.pending() == 0);
 }
 

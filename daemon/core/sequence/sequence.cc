@@ -17,6 +17,13 @@ std::int64_t short_of(const Sequence& sequence) {
                   sequence.settings().max_available - sequence.out());
 }
 
+Status above_budget(const Sequence& sequence, std::int64_t count) {
+  return {ErrorCode::TOO_LARGE,
+          std::to_string(count) + " IDs at once are above the gap budget of \"" + sequence.name() +
+              "\", " + std::to_string(sequence.settings().max_available) +
+              " (sequence.max_available)"};
+}
+
 }  // namespace
 
 Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
@@ -29,8 +36,8 @@ Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const Sequenc
       id_(definition.sequence),
       waiters_(context, id_),
       issuer_(context, definition, settings_->max_unsynced),
-      replenisher_(context, *this, *settings_),
-      drain_(context.core, *this, issuer_.held()) {
+      replenisher_(context, *settings_),
+      drain_(context.core, open_) {
   ASSERT(settings_->binding.key.empty());
   keep_key(key, definition.binding);
 }
@@ -43,10 +50,6 @@ CounterBinding Sequence::binding() const {
   return binding;
 }
 
-LeaseStore* Sequence::store() const {
-  return context_.scope.store();
-}
-
 // --- requests
 
 bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs) {
@@ -57,21 +60,15 @@ bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<
   return true;
 }
 
-Status Sequence::above_budget(std::int64_t count) const {
-  return {ErrorCode::TOO_LARGE,
-          std::to_string(count) + " IDs at once are above the gap budget of \"" + name() + "\", " +
-              std::to_string(settings_->max_available) + " (sequence.max_available)"};
-}
-
 Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
                       std::int64_t timeout_ms) {
   if (Status refused = gate_.refusal(); !refused.ok()) return refused;
   if (!context_.refusals.log_failed.ok()) return context_.refusals.log_failed;
-  if (count > settings_->max_available) return above_budget(count);
+  if (count > settings_->max_available) return above_budget(*this, count);
   // Trying again soon would not help, and the next try is not due yet.
   const Status& failing = replenisher_.failing();
   const auto in_vain = [&] { return available() - waiters_.demand() < count; };
-  if (!failing.ok() && !replenisher_.idle() && in_vain()) {
+  if (!failing.ok() && fetches() && in_vain()) {
     end_blocks();  // they may have enough
     if (in_vain()) {
       waiters_.failed(count);
@@ -179,14 +176,12 @@ void Sequence::pump() {
   if (!context_.refusals.log_failed.ok()) {
     waiters_.fail(context_.refusals.log_failed);
   } else {
-    drain_.step();
+    if (drain_.active()) step_drain();
     if (gate_.open()) prepare();
     const bool has_some = gate_.open() && held().issuable() > 0;
     if (has_some && available() >= short_of(*this)) waiters_.enough();
   }
   if (waiters_.in_use()) waiters_.end_turn([this] { expire_waiters(); });
-  replenisher_.end_turn();
-  drain_.end_turn();
   ASSERT(issuer_.all_in_log());
 }
 
@@ -199,7 +194,7 @@ void Sequence::prepare() {
   const std::int64_t failed = replenisher_.failing().ok() ? short_of(*this) : 0;
   const std::int64_t demand = std::max(waiters_.demand(), failed);
   // In most turns no lease is due. The reservation may have filled the log.
-  if (!replenisher_.due(held(), demand) || !context_.scope.verified() || drain_.blocks_leases() ||
+  if (open_ != nullptr || !replenisher_.due(held(), demand) || !context_.scope.verified() ||
       !context_.core.log.accepting())
     return;
   if (may_meet_parked() && gate_.state() == SequenceGate::State::looking) return;
@@ -212,34 +207,16 @@ void Sequence::prepare() {
   // Its record is in front of the lease's, and no request leaves before that is durable.
   const Status moved = record_move();
   if (!moved.ok()) return cannot_lease(moved);
-  replenisher_.replenish(held(), out_, demand, issuer_.issued());
+  begin_lease(demand);
 }
 
 void Sequence::log_failed() {
   ASSERT(!context_.refusals.log_failed.ok());
-  replenisher_.stop();
-  drain_.stop();
+  stop_operations();
   touch();
 }
 
-// --- leases and the counter
-
-void Sequence::leased(IdRange range, const Token& lease) {
-  // A sequence has one operation under way, a lease or a return.
-  ASSERT(drain_.returning() == 0);
-  leased_ += range.size();
-  high_water_ = std::max(high_water_, range.end());
-  exhaustion_.leased(range.end(), context_.core.clock.monotonic_ms(), name(), *settings_,
-                     context_.core.events);
-  issuer_.held().add(std::move(range), lease);
-  withdraw();
-  touch();
-}
-
-void Sequence::cannot_lease(const Status& why) {
-  if (!waiters_.empty()) end_blocks();  // they may have enough
-  waiters_.fail_unserved(why, available());
-}
+// --- the counter
 
 void Sequence::end_advance(const Result<std::int64_t>& next_id) {
   ASSERT(advances_ > 0);
@@ -276,12 +253,13 @@ bool Sequence::counter_read(const CounterReading& reading) {
 
 void Sequence::looked(bool over) {
   if (over) gate_.set_looks(false);
-  if (!over && !context_.scope.verified()) drain_.give_in();
+  // What is available stays so, and is issued again.
+  if (!over && !context_.scope.verified() && drain_.active()) end_drain();
   touch();
 }
 
 void Sequence::withdraw() {
-  if (!context_.scope.owned() || !context_.refusals.end().ok()) return;
+  if (!context_.scope.owned() || stopping()) return;
   // Nothing is issued until what has to leave has left; in blocks neither, from this moment on.
   if (out_ > 0) context_.table.blocks().end_outside(id(), floor_, settings_->last_position());
   withdraw_available();
@@ -289,7 +267,7 @@ void Sequence::withdraw() {
 
 // All that is needed where a block has ended: the others are not looked at for each.
 void Sequence::withdraw_available() {
-  if (!context_.scope.owned() || !context_.refusals.end().ok()) return;
+  if (!context_.scope.owned() || stopping()) return;
   const std::int64_t last = settings_->last_position();
   gate_.set_withdrawing(!context_.core.log.accepting());
   if (gate_.withdrawing()) return touch();
@@ -304,6 +282,13 @@ void Sequence::withdraw_available() {
               : "the highest ID is " + std::to_string(last) + " now (sequence.max_value)");
 }
 
+void Sequence::written_off(std::int64_t begin, std::int64_t end, GapCause cause) {
+  ASSERT(begin < end);
+  gaps_ += end - begin;
+  issuer_.note_written_off(end);
+  context_.budgets.gap_made(cause, end - begin);
+}
+
 // What was issued of it is in the log already.
 void Sequence::leave(const HeldRanges::Held& held, GapCause cause, const std::string& why) {
   const GapMade gap{id(), held.range.begin(), held.range.end(), cause,
@@ -313,34 +298,16 @@ void Sequence::leave(const HeldRanges::Held& held, GapCause cause, const std::st
   context_.core.events.raise(gap_event(gap, name(), held.lease, context_.scope.instance(), why));
 }
 
-// --- for the parts
-
-void Sequence::when_durable(std::function<void()> then) {
-  context_.table.when_durable(id_, std::move(then));
-}
-
-bool Sequence::may_ask() const {
-  return context_.scope.verified();
-}
-
-void Sequence::met_older_copy() {
-  touch();
-  context_.scope.found_restored();
-}
-
-void Sequence::written_off(std::int64_t begin, std::int64_t end, GapCause cause) {
-  ASSERT(begin < end);
-  gaps_ += end - begin;
-  issuer_.note_written_off(end);
-  context_.budgets.gap_made(cause, end - begin);
-}
-
 // --- refusing, settings, the end
 
 void Sequence::set_stopped(Stopped stopped) {
   ASSERT(stopped.by != Stop::none && !stopped.why.ok());
   gate_.set_stopped(std::move(stopped));
   fail_stopped();
+}
+
+void Sequence::counter_regressed(const Status& why) {
+  set_stopped({Stop::regressed, why});
 }
 
 void Sequence::scope_refused() {
@@ -380,11 +347,12 @@ void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings,
   settings_ = std::move(settings);
   keep_key(key, held);
   exhaustion_.update_forecast(*settings_);
-  replenisher_.apply_settings();
+  replenisher_.apply_settings(*settings_);
   issuer_.set_most_unsynced(settings_->max_unsynced);
   waiters_.enough();  // what failed, failed under the former ones
   // So many are never available any more, and those behind would wait for nothing.
-  waiters_.fail_above(settings_->max_available, [this](auto count) { return above_budget(count); });
+  waiters_.fail_above(settings_->max_available,
+                      [this](auto count) { return above_budget(*this, count); });
   end_blocks_above_bound();
   withdraw();
   touch();

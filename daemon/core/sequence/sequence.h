@@ -1,13 +1,13 @@
-// Sequence: the available ranges of one name, the requests that wait for them, and the lease of the
-// next range. Events only store what happened and call touch(); pump() decides once a turn what
-// follows. The parts: Issuer, SequenceGate, WaiterQueue, Replenisher, Drain; what they need while
-// something is under way exists only then: most sequences rest. Of the SequenceTable; loop thread.
+// Sequence: the available ranges of one name, the requests that wait for them, and the lease or the
+// return that is open at its store. Events only store what happened and call touch(); pump()
+// decides once a turn what follows. The parts: Issuer, SequenceGate, WaiterQueue, Replenisher,
+// Drain, StoreOperation; what they need while something is under way exists only then: most
+// sequences rest. Of the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "daemon/core/blocks/block_table.h"
@@ -23,33 +23,33 @@
 
 namespace seqd {
 
-class Sequence final : private Replenisher::Owner, private Drain::Owner {
+class Sequence final : private StoreOperation::Owner {
  public:
   // `settings` of SharedSettings; `key`: of the counter. The context outlives this.
   Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
            const std::string& key, const DefineSequence& definition);
 
   DefineSequence definition() const, own_definition() const;  // as the log has it, or is to
-  const std::string& name() const override { return name_; }
-  SequenceId id() const override { return id_; }
+  const std::string& name() const { return name_; }
+  SequenceId id() const { return id_; }
   const StoreScope& scope() const { return context_.scope; }
-  const SequenceSettings& settings() const override { return *settings_; }  // without binding.key
+  const SequenceSettings& settings() const { return *settings_; }  // without binding.key
   const std::string& key() const { return counter_ == nullptr ? name_ : counter_->key; }
-  CounterBinding binding() const override;  // with it; made for the call
+  CounterBinding binding() const;  // with it; made for the call
   SequenceTotals totals() const;
   std::int64_t issued() const { return issuer_.issued(); }  // as totals() has it
-  const HeldRanges& held() const override { return issuer_.held(); }
+  const HeldRanges& held() const { return issuer_.held(); }
   std::int64_t available() const { return held().available(); }
   std::int64_t out() const { return out_; }  // IDs of its blocks, see BlockTable
   std::int64_t blocks_out() const { return out_ == 0 ? 0 : context_.table.blocks().size_of(id_); }
   std::optional<std::int64_t> next_id() const { return held().next_id(); }
   std::optional<std::int64_t> last_issued() const { return issuer_.last_issued(); }
-  std::int64_t high_water() const override { return high_water_; }
+  std::int64_t high_water() const { return high_water_; }
   std::int64_t waiting() const { return waiters_.size(); }
   const WaiterQueue& waiters() const { return waiters_; }
   const Exhaustion& exhaustion() const { return exhaustion_; }
   const Drain& draining() const { return drain_; }
-  bool leasing() const { return replenisher_.leasing(); }
+  bool leasing() const { return open_ != nullptr && open_->lease() != nullptr; }
   bool wants() const { return replenisher_.wants(); }
   bool in_flight() const;      // an operation of it is with the log or the store
   bool holds_nothing() const;  // nothing available, out, being leased or returned
@@ -97,33 +97,32 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   DrainReport give_up(const std::string& why, GapCause cause);  // all is a gap, without the store
 
  private:
-  // Replenisher::Owner
-  void lease_changed() override { touch(); }
-  void leased(IdRange, const Token&) override, cannot_lease(const Status&) override;
-  Status check_range(std::int64_t begin, std::int64_t end) const override;
-  void leased_in_vain() override { ++unknown_; }
-  void counter_regressed(const Status& why) override { set_stopped({Stop::regressed, why}); }
-  // Drain::Owner
-  LeaseStore* store() const override;
-  ReturnRequest return_request() const override;
-  bool may_drain() const override, may_ask() const override;
+  LeaseRequest lease_request() const override;
+  bool may_ask() const override;
   void when_durable(std::function<void()> then) override;
-  void written_off(std::int64_t begin, std::int64_t end, GapCause cause) override;
-  void returned(std::int64_t begin, std::int64_t end, Reuse reuse) override;
-  void drain_changed() override, met_older_copy() override;
+  Status check_grant(std::int64_t begin, std::int64_t end) const override;
+  void happened(const OperationEvent& event) override;
+  void begin_lease(std::int64_t demand), leased(IdRange, const Token&);
+  void lease_happened(const OperationEvent& event, const LeaseIntended& lease);
+  void lease_failed(const Status&), cannot_lease(const Status&), put_lease_off(bool contended);
+  void begin_drain(Reuse reuse, std::int64_t deadline_ms, Drain::Done done, GapCause cause);
+  void return_happened(const OperationEvent& event, const ReturnOpened& opened);
+  void step_drain(), end_drain(), drain_changed(), lower_high_water(), met_older_copy();
+  void written_off(std::int64_t begin, std::int64_t end, GapCause cause);
+  bool fetches() const, stopping() const;  // a lease is under way or put off; none is begun
   void note_issued() { replenisher_.want(), touch(); }
   void touch() {
     if (!std::exchange(touched_, true)) context_.table.touched(*this);
   }
-  Status above_budget(std::int64_t count) const;  // TOO_LARGE
   void prepare(), serve_waiters(), expire_waiters(), want_nothing(), go_on(), adopt();
-  void fail_stopped();  // to be called where something stops it
+  void counter_regressed(const Status& why), fail_stopped();  // where something stops it
   Result<std::optional<IssueAs>> admit(const Waiter& waiter);
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
-  void end_blocks(), end_blocks_for_waiters(), end_blocks_above_bound();
+  void end_blocks(), end_blocks_for_waiters(), end_blocks_above_bound(), stop_operations();
   void keep_key(const std::string& key, const std::string& binding);  // see DefineSequence
-  void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap
+  void abandon(GapCause cause, const std::string& why);               // what is open at the store
+  void surrender(GapCause cause, const std::string& why);  // that, and what is available: a gap
 
   std::unique_ptr<const OwnCounter> counter_;    // null: by its name, and as the settings say
   std::unique_ptr<const FormerCounter> former_;  // null: the log has its own counter
@@ -140,7 +139,8 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   bool touched_ = false;
   WaiterQueue waiters_;
   Issuer issuer_;
-  mutable SequenceNotes notes_;  // of the table, which has them here
+  mutable SequenceNotes notes_;           // of the table, which has them here
+  std::unique_ptr<StoreOperation> open_;  // at the store; null: nothing is
   Replenisher replenisher_;
   Drain drain_;            // to here,
   Exhaustion exhaustion_;  // and the begin of this

@@ -135,6 +135,53 @@ TEST_CASE("ASequenceThatMeetsOthersAtItsCounterIsServedSoonAndItsStoreIsReady", 
   REQUIRE(orders.world.events.count(EventKind::store_down) == 0);
 }
 
+TEST_CASE("HostsThatMeetAreNoFailureUnlessItGoesOnForLong", "[sequence]") {
+  const bool long_enough = GENERATE(false, true);
+  Orders orders;
+  orders.world.store.leases.assign(long_enough ? 50 : 49, {LeaseKind::refuse, kAway, 0, 0, true});
+  REQUIRE_FALSE(orders.world.next("orders", caller(1), 3'600'000));
+  for (int at = 0; orders.sent().empty() && at < 1'000; ++at) {
+    orders.world.settle();
+    orders.world.advance(10);
+  }
+  REQUIRE(orders.sent().size() == 1);
+  REQUIRE(orders.world.events.count(EventKind::lease_failed) == (long_enough ? 1 : 0));
+}
+
+TEST_CASE("RequestsFailWhereTheStoreWillLoseTheNextRangeToo", "[sequence]") {
+  const bool passes = GENERATE(true, false);
+  Orders orders;
+  orders.world.store.leases = {{LeaseKind::unknown_lost, passes ? kAway : kDenied, 0, 0}};
+  orders.world.store.resolutions = {{ResolveKind::untraceable}};
+  REQUIRE_FALSE(orders.world.next("orders", caller(1)));
+  orders.world.settle();
+  REQUIRE(orders.sequence().totals().unknown == 1);
+  REQUIRE(orders.sent().empty() == passes);
+  if (!passes) REQUIRE(orders.sent()[0].status.code() == ErrorCode::STORE_REFUSED);
+}
+
+// What is not known stays open: the next start looks it up.
+TEST_CASE("AfterAStopNoLeaseIsTriedOrLookedUp", "[sequence]") {
+  const auto kind = GENERATE(LeaseKind::refuse, LeaseKind::unknown_applied);
+  const int answers = GENERATE(0, 1, 2);  // before the stop: of the lease, of a look-up
+  Orders orders;
+  orders.world.store.leases = {{kind, kAway, 0, 0}};
+  orders.world.store.resolutions = {{ResolveKind::failed, kAway, 0, 0}};
+  REQUIRE_FALSE(orders.world.next("orders", caller(1)));
+  orders.world.turn();
+  orders.world.flush();
+  for (int answer = 0; answer < answers; ++answer) orders.world.store.deliver();
+  orders.world.table->begin_stop({ErrorCode::STOPPING, "stop"});
+  orders.world.settle();
+  orders.world.advance(60'000);
+  orders.world.settle();
+  REQUIRE_FALSE(orders.sequence().in_flight());
+  REQUIRE(orders.world.store.lease_calls.size() == 1);
+  const bool unknown = kind == LeaseKind::unknown_applied;
+  REQUIRE(orders.world.store.resolve_calls.size() == (unknown && answers > 0 ? 1 : 0));
+  REQUIRE(orders.sequence().leasing() == unknown);
+}
+
 TEST_CASE("PermanentErrorDoesNotKeepBackWhatIsAvailable", "[sequence]") {
   Orders orders([](SequenceSettings& settings) {
     settings.lease_min = settings.lease_max = 100;

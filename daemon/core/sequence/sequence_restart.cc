@@ -1,13 +1,14 @@
 // How a Sequence survives its process: what it takes over at a start and leaves in snapshots, and
 // what becomes of it when its scope is won or lost. The rest of sequence.h is in sequence.cc.
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "daemon/base/assertion.h"
+#include "daemon/core/leasing/lease_operation.h"
+#include "daemon/core/leasing/return_operation.h"
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/sequence/sequence.h"
 #include "daemon/core/sequence/sequence_budgets.h"
@@ -91,13 +92,16 @@ void Sequence::restore(const SequenceImage& image) {
   exhaustion_.restore(high_water_, *settings_);
   issuer_.restore(image);
   out_ = StateImage::out(image);
-  replenisher_.restore(image.intent);
-  if (image.returning) drain_.restore(*image.returning);
+  StoreOperation::Owner& owner = *this;
+  LeaseStore* const store = context_.scope.store();
+  if (image.intent)
+    open_ = std::make_unique<LeaseOperation>(context_.core, owner, store, *image.intent);
+  if (image.returning)
+    open_ = std::make_unique<ReturnOperation>(context_.core, owner, store, *image.returning);
   end_blocks_above_bound();
   if (context_.scope.has_history()) return;
   // This is a new instance. The former holder of the lease may still use it.
-  replenisher_.abandon();
-  drain_.abandon(GapCause::epoch_lost, kElsewhere);
+  abandon(GapCause::epoch_lost, kElsewhere);
 }
 
 void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const {
@@ -109,45 +113,17 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
   for (const HeldRanges::Held& one : held().ranges()) {
     entry(AvailableRange{id(), one.lease, one.range.begin(), one.range.end(), one.asked_end});
   }
-  drain_.snapshot(entry);
+  if (const std::optional<ReturnOpened> opened = drain_.open_return())
+    snapshot_return(*opened, entry);
   entry(UsedBelow{id(), issuer_.used_below()});
-  replenisher_.snapshot(entry);
-}
-
-// As StateImage::check() and its totals. A range that was never leased before lies above all
-// others; one that was returned lies where its record says.
-Status Sequence::check_range(std::int64_t begin, std::int64_t end) const {
-  const auto is_out = [&] {
-    if (out_ == 0) return false;
-    const std::vector<const Block*> blocks = context_.table.blocks().of(id());
-    return std::any_of(blocks.begin(), blocks.end(), [&](const Block* block) {
-      return block->granted.begin < end && begin < block->granted.end;
-    });
-  };
-  if (held().has_some_of(begin, end) || is_out()) {
-    return {ErrorCode::SEQ_REGRESSED,
-            "the store granted the returned range [" + std::to_string(begin) + ", " +
-                std::to_string(end) +
-                "), of which this host has IDs available: the records of returned ranges were "
-                "edited or restored. `seqctl advance NAME --everywhere` drops all of them, and the "
-                "sequence continues"};
-  }
-  if (end - begin > std::numeric_limits<std::int64_t>::max() - leased_) {
-    return {ErrorCode::STORE_REFUSED, "the store granted " + std::to_string(end - begin) +
-                                          " IDs, but " + std::to_string(leased_) +
-                                          " were leased of \"" + name() +
-                                          "\" already: more cannot be counted. Give the "
-                                          "sequence another name"};
-  }
-  return {};
+  if (leasing()) entry(*open_->lease());
 }
 
 void Sequence::scope_owned() {
   ASSERT(context_.scope.owned());
   gate_.set_looks(!holds_nothing() || may_meet_parked());
   adopt();
-  replenisher_.go_on();
-  drain_.go_on();
+  if (open_ != nullptr && !stopping()) open_->go_on();
   withdraw();
   touch();
 }
@@ -156,14 +132,17 @@ void Sequence::scope_owned() {
 // where requests are refused.
 void Sequence::adopt() {
   if (stop() != Stop::none || !context_.refusals.ending.ok() || !context_.scope.verified()) return;
-  replenisher_.adopt();
-  drain_.adopt();
+  if (open_ != nullptr) open_->adopt();
+}
+
+void Sequence::abandon(GapCause cause, const std::string& why) {
+  if (open_ == nullptr) return;
+  open_->abandon(cause, {ErrorCode::FENCED, "it was being returned, and " + why});
 }
 
 void Sequence::surrender(GapCause cause, const std::string& why) {
   end_blocks();
-  replenisher_.abandon();
-  drain_.abandon(cause, why);
+  abandon(cause, why);
   for (const HeldRanges::Held& held : issuer_.held().surrender()) leave(held, cause, why);
   ASSERT(available() == 0);
 }
@@ -198,18 +177,24 @@ DrainReport Sequence::give_up(const std::string& why, GapCause cause) {
   for (const HeldRanges::Held& one : held().ranges())
     report.gaps.push_back({one.range.begin(), one.range.end()});
   // A range that was being returned may be parked in the older copy, and leased from there.
-  if (context_.scope.restored()) drain_.abandon(GapCause::restored, why);
+  if (opened && context_.scope.restored()) abandon(GapCause::restored, why);
   surrender(cause, why);
   report.returning = drain_.returning();  // in flight: its end is not known
   if (opened && report.returning == 0) report.gaps.push_back({opened->begin, opened->end});
   return report;
 }
 
+// No try follows; what is in flight may still be answered.
+void Sequence::stop_operations() {
+  replenisher_.stop();
+  if (open_ != nullptr) open_->stop();
+  if (drain_.active()) end_drain();
+}
+
 void Sequence::begin_stop() {
   ASSERT(!context_.refusals.ending.ok());
   gate_.update();
-  replenisher_.stop();
-  drain_.stop();
+  stop_operations();
   waiters_.fail(context_.refusals.ending);
 }
 

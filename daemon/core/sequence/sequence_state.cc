@@ -16,11 +16,21 @@ bool Sequence::is_configured() const {
 }
 
 bool Sequence::in_flight() const {
-  return replenisher_.in_flight() || drain_.in_flight() || advances_ > 0;
+  return (open_ != nullptr && open_->in_flight()) || advances_ > 0;
 }
 
 bool Sequence::holds_nothing() const {
-  return available() + out_ + drain_.returning() == 0 && !leasing();
+  return available() + out_ == 0 && open_ == nullptr;
+}
+
+bool Sequence::stopping() const {
+  return !context_.refusals.end().ok();
+}
+
+bool Sequence::fetches() const {
+  if (replenisher_.pausing()) return true;
+  if (!leasing() || open_->state() == StoreOperation::State::left) return false;
+  return open_->in_flight() || !stopping();
 }
 
 // For every host.
@@ -45,7 +55,7 @@ bool Sequence::refuses() const {
 std::string_view Sequence::state_name() const {
   if (refuses()) return "stopped";
   if (!waiters_.empty()) return "waiting";
-  return replenisher_.idle() ? "ready" : "fetching";
+  return fetches() ? "fetching" : "ready";
 }
 
 Status Sequence::error() const {
