@@ -1,5 +1,5 @@
-// What the methods that issue IDs have in common: finding the sequence, reading the time-out,
-// recognizing repeats. Functions without state; loop thread.
+// What the methods that issue IDs have in common: finding the sequence, recognizing
+// repeats. Functions without state; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,6 @@ struct NextParameters {
   std::int64_t timeout_ms = -1;  // the sequence's own
 };
 Result<NextParameters> read_next(const protocol::Message& message, std::string_view method);
-// {"timeout_ms": n}; -1 when it does not say.
-Result<std::int64_t> read_timeout(protocol::ValueReader& params);
 
 // What an insert names as the connection that it was first sent on: no other one ever has this
 // name, of this daemon or another. Empty where nothing inserts.
@@ -28,9 +26,10 @@ std::string connection_name(const MethodContext& context, const Session& session
 Result<SequenceId> look_up(const MethodContext& context, Session& session, std::uint32_t msgid,
                            std::string_view name);
 
-// True when the request is to be served; else it is answered already.
+// True when the request is to be served; else it is answered already. `at_most`: a repeat may have
+// been issued fewer IDs.
 bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgid,
-              SequenceId sequence, IssueKind kind, std::int64_t count);
+              SequenceId sequence, IssueKind kind, std::int64_t count, bool at_most = false);
 
 void wait_for(const MethodContext& context, Session& session, std::uint32_t msgid,
               SequenceId sequence, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);

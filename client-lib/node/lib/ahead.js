@@ -1,14 +1,15 @@
 "use strict";
-// Ahead: the option `ahead` of a client. IDs come from ranges that were fetched before the calls, by ordinary
-// requests of the method `range`: what is fetched is issued, whether a call gets it or not. A call that finds
+// Ahead: the option `ahead` of a client. IDs come from ranges that were fetched before the calls, by requests of
+// the method `range`: what is fetched is issued, whether a call gets it or not. Such a range is of what can be
+// issued at once (`at_most`), so it keeps no ID from others and says nothing of the sequence. A call that finds
 // nothing waits for the range that is being fetched, so that calls get their IDs in order.
 //
 // A range of a period could be given to calls after the period's end, so sequences with periods have none: `list`
-// shows the period in the name. A sequence gets periods by a restart of the daemon only, so one look at it is
-// enough for each connection.
+// shows the period in the name. A sequence gets periods by a restart of the daemon only, so one that had none
+// needs no other look on that connection.
 //
-// Bounded: `ahead` IDs of each sequence beyond what calls wait for, of at most MOST_SOURCES sequences; IDs of
-// others are requested one by one.
+// Bounded: `ahead` IDs of each sequence and one for each call that gave up while it waited, of the first
+// MOST_SOURCES sequences; IDs of others are requested one by one.
 const { performance } = require("node:perf_hooks");
 const { ArgumentError, ProtocolError, SeqdError, UnsafeIdError } = require("./errors.js");
 const { toId, toRuns } = require("./wire/values.js");
@@ -16,16 +17,13 @@ const { toId, toRuns } = require("./wire/values.js");
 const MOST_AHEAD = 1_000_000;
 const MOST_SOURCES = 1024;
 const LONGEST_NAME = 128; // no sequence has a longer one
-// So long may a range wait in the daemon, for the reservation of its IDs or a lease. No longer: requests of
-// other programs wait behind it.
-const WAIT_MS = 100;
 const FIRST_PAUSE_MS = 10; // after a range that was refused; then doubling
 const LONGEST_PAUSE_MS = 10_000;
 
-/** Runs of numbers where these can hold all IDs, else of BigInt. */
+/** Runs of at most `count` IDs, of numbers where these can hold all of them, else of BigInt. */
 function readRuns(value, count) {
   try {
-    return toRuns(value, count, false);
+    return toRuns(value, count, false, true);
   } catch (error) {
     if (error instanceof UnsafeIdError) return error.result;
     throw error;
@@ -43,6 +41,7 @@ class Source {
   #runs = []; // in the order of issue
   size = 0; // IDs that were fetched and that no call has
   fetched; // runs that are of a period, perhaps
+  isShort = false; // the daemon had no more when they were fetched
   isFetching = false; // until calls may have the range
   isLooking = false; // whether the sequence has periods
   plainOn; // the connection on which it had none
@@ -72,11 +71,18 @@ class Source {
     return id;
   }
 
-  fail(pause) {
+  /** Nothing is fetched for a while. What was fetched waits for another look. */
+  rest(pause) {
     this.isFetching = false;
     this.isLooking = false;
-    this.fetched = undefined; // it is unknown whether it is of a period
     this.notBefore = performance.now() + pause;
+  }
+
+  /** It is of a period, perhaps. */
+  drop() {
+    this.#runs = [];
+    this.size = 0;
+    this.fetched = undefined;
   }
 }
 
@@ -133,18 +139,18 @@ class Ahead {
   }
 
   #request(name, source) {
-    const wanted = this.#count - source.size + this.#session.held.count(name);
-    if (wanted <= 0) {
+    const count = this.#count - source.size + this.#session.held.count(name);
+    if (count <= 0) {
       source.isFetching = false;
       return;
     }
-    const count = Math.min(wanted, this.#session.mostIds);
     this.#post({
       method: "range",
-      params: [name, count, { timeout_ms: WAIT_MS }],
+      params: [name, count, { at_most: true }],
       read: (value) => readRuns(value, count),
       resolve: (runs) => {
         source.fetched = runs;
+        source.isShort = runs.reduce((sum, run) => sum + run.count, 0) < count;
         this.#admit(name, source);
       },
       reject: (error) => this.#failed(name, source, error),
@@ -158,7 +164,10 @@ class Ahead {
       params: [name],
       read: (rows) => readIsPlain(rows, name),
       resolve: (isPlain) => {
-        if (!isPlain) return this.#giveUp(name, source, LONGEST_PAUSE_MS);
+        if (!isPlain) {
+          source.drop();
+          return this.#giveUp(name, source, LONGEST_PAUSE_MS);
+        }
         source.isLooking = false;
         source.plainOn = this.#session.connections;
         if (source.fetched !== undefined) this.#admit(name, source);
@@ -180,19 +189,22 @@ class Ahead {
         call.reject(error);
       }
     }
-    // More calls came than the range had IDs.
-    if (held.count(name) > 0) this.#fetch(name, source);
+    if (held.count(name) === 0) return;
+    // Requests wait in the daemon for what it does not have; else more calls came than the range had IDs.
+    if (source.isShort) this.#session.release(name);
+    else this.#fetch(name, source);
   }
 
   #failed(name, source, error) {
     const isOver = !(error instanceof SeqdError) || !error.temporary;
+    if (isOver) source.fetched = undefined;
     this.#giveUp(name, source, isOver ? LONGEST_PAUSE_MS : source.pause);
     source.pause = Math.min(2 * source.pause, LONGEST_PAUSE_MS);
   }
 
   /** What calls wait for becomes a request for each of them. */
   #giveUp(name, source, pause) {
-    source.fail(pause);
+    source.rest(pause);
     this.#session.release(name);
   }
 }

@@ -46,7 +46,7 @@ test("a range is as large as what is missing and what calls wait for", async (t)
   assert.deepEqual(await own.next(1), [2]);
   await until("the look", () => own.calls("list").length === 1);
   assert.deepEqual(await own.next(3), [3, 4, 5]);
-  assert.deepEqual(own.calls("range").map((message) => message[4]), [["a", 13, { timeout_ms: 100 }]]);
+  assert.deepEqual(own.calls("range").map((message) => message[4]), [["a", 13, { at_most: true }]]);
   // Ten are here; the next range is fetched when half of them are used.
   assert.deepEqual(await own.next(4), [6, 7, 8, 9]);
   assert.equal(own.calls("range").length, 1);
@@ -80,7 +80,7 @@ test("calls that find nothing wait for the range, in their order", async (t) => 
   assert.equal(own.client.pending, 0);
 });
 
-const BAD_RANGES = { "a number": 5, "nil": null, "no runs": [], "too few IDs": [[1, 1, 1]], "two numbers": [[1, 1]], "step 0": [[1, 13, 0]], "a fraction": [[0.5, 13, 1]], "a text": "1" };
+const BAD_RANGES = { "a number": 5, "nil": null, "no runs": [], "too many IDs": [[1, 14, 1]], "two numbers": [[1, 1]], "step 0": [[1, 13, 0]], "a fraction": [[0.5, 13, 1]], "a text": "1" };
 for (const [name, reply] of Object.entries(BAD_RANGES)) {
   test(`${name} instead of a range is an error, and nothing is taken of it`, async (t) => {
     const own = await setUp(t, { script: (peer, [, number, method]) => method === "range" && (peer.reply(number, reply), true) });
@@ -121,6 +121,31 @@ for (const [what, reply] of Object.entries({ "a sequence with periods": [{ name:
     assert.deepEqual([own.calls("list").length, own.calls("range").length], [1, 0]);
   });
 }
+
+test("a range of fewer IDs: those that get none of it become requests", async (t) => {
+  const own = await setUp(t, { script: (peer, [, number, method]) => method === "range" && (peer.reply(number, [[take(own, 2), 2, 1]]), true) });
+  await own.next(1);
+  await own.next(1);
+  await until("the look", () => own.calls("list").length === 1);
+  assert.deepEqual(await own.next(5), [3, 4, 5, 6, 7]);
+  assert.equal(own.calls("next").length, 2 + 3);
+});
+
+test("a look that fails for a while: what was fetched before is used after the next one", async (t) => {
+  const own = await setUp(t, { script: (peer, [, number, method]) => {
+    if (method === "range" && peer.number === 1) peer.end();
+    else if (method === "list" && peer.number === 2 && own.calls("list").length === 2) peer.error(number, "BUSY: many", 0);
+    else return false;
+    return true;
+  } });
+  await own.next(1);
+  await own.next(1);
+  await until("the look", () => own.calls("list").length === 1);
+  assert.deepEqual(await own.next(3), [16, 17, 18]); // 3 .. 15 wait for the next look
+  await until("the next look", async () => (await own.next(1), own.calls("list").length === 3));
+  await until("what was fetched", async () => (await own.next(1))[0] === 3);
+  assert.deepEqual(await own.next(3), [4, 5, 6]);
+});
 
 test("a list that is refused: each ID is a request", async (t) => {
   const own = await setUp(t, { script: (peer, [, number, method]) => method === "list" && (peer.error(number, "BUSY: many", 0), true) });

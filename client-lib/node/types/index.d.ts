@@ -91,8 +91,8 @@ export interface ClientOptions {
   /** The default of CallOptions.bigint. */
   bigint?: boolean;
   /** IDs of each sequence that are fetched before they are asked for, 1 .. 1,000,000: next() then takes them without a request,
-   * unless the sequence has periods. At the end of the program, by close(), exit or kill, those that it had not used are lost, at
-   * most so many of each sequence; they count as issued to it. Default 0: off. */
+   * unless the sequence has periods. At the end of the program, by close(), exit or kill, those that it had not used are lost,
+   * and count as issued to it. Default 0: off. */
   ahead?: number;
   /** Calls that may wait at a time, above which a call is a FullError. Default 100,000. */
   maxPending?: number;

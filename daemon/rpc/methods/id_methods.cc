@@ -1,4 +1,5 @@
 // next and range: the methods that issue.
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -72,22 +73,39 @@ Result<SequenceId> look_up(const MethodContext& context, Session& session, std::
   return found;
 }
 
-Result<std::int64_t> read_timeout(ValueReader& params) {
+namespace {
+
+struct IssueOptions {
+  std::int64_t timeout_ms = -1;  // the sequence's own
+  bool at_most = false;          // of range alone
+};
+
+Result<IssueOptions> read_options(ValueReader& params, bool is_range) {
   const std::optional<std::uint32_t> pairs = params.read_map();
   if (!pairs) return bad("options must be a map");
-  std::int64_t timeout_ms = -1;
+  IssueOptions out;
   for (std::uint32_t at = 0; at < *pairs; ++at) {
     const std::optional<std::string_view> key = params.read_text();
-    if (!key || *key != "timeout_ms") return bad("the only option is \"timeout_ms\"");
-    const std::optional<std::int64_t> value = params.read_integer();
-    if (!value || *value < 0 || *value > protocol::kMaxTimeoutMs) {
-      return bad("timeout_ms must be an integer within 0.." +
-                 std::to_string(protocol::kMaxTimeoutMs));
+    if (key && *key == "timeout_ms") {
+      const std::optional<std::int64_t> value = params.read_integer();
+      if (!value || *value < 0 || *value > protocol::kMaxTimeoutMs) {
+        return bad("timeout_ms must be an integer within 0.." +
+                   std::to_string(protocol::kMaxTimeoutMs));
+      }
+      out.timeout_ms = *value;
+    } else if (is_range && key && *key == "at_most") {
+      const std::optional<bool> value = params.read_bool();
+      if (!value) return bad("at_most must be true or false");
+      out.at_most = *value;
+    } else {
+      return bad(is_range ? "the options are \"timeout_ms\" and \"at_most\""
+                          : "the only option is \"timeout_ms\"");
     }
-    timeout_ms = *value;
   }
-  return timeout_ms;
+  return out;
 }
+
+}  // namespace
 
 Result<NextParameters> read_next(const Message& message, std::string_view method) {
   ValueReader params = message.params;
@@ -97,9 +115,9 @@ Result<NextParameters> read_next(const Message& message, std::string_view method
     return bad(std::string(method) + " takes a name and, optionally, a map of options");
   NextParameters out{*name, -1};
   if (message.param_count == 2) {
-    const Result<std::int64_t> timeout = read_timeout(params);
-    if (!timeout.ok()) return timeout.status();
-    out.timeout_ms = *timeout;
+    const Result<IssueOptions> options = read_options(params, false);
+    if (!options.ok()) return options.status();
+    out.timeout_ms = options->timeout_ms;
   }
   return out;
 }
@@ -114,7 +132,7 @@ bool same_sequence(const SequenceTable& table, SequenceId one, SequenceId other)
 // The IDs that a repeated request was issued when it came first, as they were then: of a period
 // that is over, of a sequence that is configured in another way, or not at all any more.
 void answer_repeat(const MethodContext& context, Session& session, std::uint32_t msgid,
-                   SequenceId sequence, IssueKind kind, std::int64_t count) {
+                   SequenceId sequence, IssueKind kind, std::int64_t count, bool at_most) {
   std::vector<Run> runs;
   Issued first;
   for (const Issued& issue : context.table.replays().find(session.client, msgid)) {
@@ -128,7 +146,7 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
     count -= issue.end - issue.begin;
     add_run(runs, {issue.begin, issue.end - issue.begin, 1});
   }
-  if (count != 0) {
+  if (at_most ? count < 0 : count != 0) {
     answer_error(session, msgid,
                  bad("request " + std::to_string(msgid) +
                      " was already used with another count; a retry must repeat the same count"));
@@ -146,7 +164,7 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
 }  // namespace
 
 bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgid,
-              SequenceId sequence, IssueKind kind, std::int64_t count) {
+              SequenceId sequence, IssueKind kind, std::int64_t count, bool at_most) {
   if (msgid == 0) {
     answer_error(session, msgid,
                  bad("the request numbers of a client with an identity begin at 1"));
@@ -156,7 +174,7 @@ bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgi
     case ReplayTable::Seen::fresh:
       return true;
     case ReplayTable::Seen::repeat:
-      answer_repeat(context, session, msgid, sequence, kind, count);
+      answer_repeat(context, session, msgid, sequence, kind, count, at_most);
       return false;
     case ReplayTable::Seen::acknowledged:
       answer_error(session, msgid,
@@ -226,28 +244,42 @@ void call_next(const MethodContext& context, Session& session, const FastRequest
   wait_for(context, session, request.msgid, sequence, IssueKind::single, 1, request.timeout_ms);
 }
 
-void call_range(const MethodContext& context, Session& session, const FastRequest& request) {
+namespace {
+
+// `at_most`: of `count` IDs as many as can be issued now, and it does not wait.
+void issue_range(const MethodContext& context, Session& session, const FastRequest& request,
+                 bool at_most) {
   const std::uint32_t msgid = request.msgid;
-  const std::int64_t count = request.count;
+  const std::int64_t most = context.limits.count;
+  const std::int64_t count = at_most ? std::min(request.count, most) : request.count;
   if (count < 1) return answer_error(session, msgid, bad("count must be an integer of at least 1"));
-  if (count > context.limits.count) {
-    return answer_error(
-        session, msgid,
-        {ErrorCode::TOO_LARGE,
-         "count is above " + std::to_string(context.limits.count) + " (limits.max_count)"});
+  if (count > most) {
+    return answer_error(session, msgid,
+                        {ErrorCode::TOO_LARGE,
+                         "count is above " + std::to_string(most) + " (limits.max_count)"});
   }
   SequenceId sequence = known_sequence(context, session, request);
   if (sequence == 0) sequence = sequence_of(context, session, request);
   if (sequence == 0) return;
-  if (session.client != 0 && !is_fresh(context, session, msgid, sequence, IssueKind::batch, count))
+  if (session.client != 0 &&
+      !is_fresh(context, session, msgid, sequence, IssueKind::batch, count, at_most))
     return;
   std::vector<Run> runs;
   Sequence& issuing = context.table.at(sequence);
-  if (issuing.issue_many(session.caller(msgid), count, &runs)) {
+  const std::int64_t now = at_most ? std::min(count, issuing.held().issuable()) : count;
+  if (now > 0 && issuing.issue_many(session.caller(msgid), now, &runs)) {
     answer_runs(issuing, session, msgid, runs);
     return;
   }
+  // One ID would have been enough, so the sequence is not short of more.
+  if (at_most) return wait_for(context, session, msgid, sequence, IssueKind::batch, 1, 0);
   wait_for(context, session, msgid, sequence, IssueKind::batch, count, request.timeout_ms);
+}
+
+}  // namespace
+
+void call_range(const MethodContext& context, Session& session, const FastRequest& request) {
+  issue_range(context, session, request, false);
 }
 
 void method_next(const MethodContext& context, Session& session, const Message& message) {
@@ -276,12 +308,14 @@ void method_range(const MethodContext& context, Session& session, const Message&
   request.msgid = message.msgid;
   request.name = *name;
   request.count = *count;
+  IssueOptions options;
   if (message.param_count == 3) {
-    const Result<std::int64_t> timeout = read_timeout(params);
-    if (!timeout.ok()) return answer_error(session, message.msgid, timeout.status());
-    request.timeout_ms = *timeout;
+    const Result<IssueOptions> read = read_options(params, true);
+    if (!read.ok()) return answer_error(session, message.msgid, read.status());
+    options = *read;
   }
-  call_range(context, session, request);
+  request.timeout_ms = options.timeout_ms;
+  issue_range(context, session, request, options.at_most);
 }
 
 }  // namespace seqd

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/values/value_writer.h"
+
 namespace seqd::sim {
 Client::Client(Stage& stage, Site& site, std::int64_t number, bool identified)
     : stage_(stage), site_(site), number_(number), blocks_(stage, site) {
@@ -110,6 +112,7 @@ void Client::ask_once() {
   } else if (random.below(6) == 0) {
     request.batch = true;
     request.count = random.between(1, random.below(10) == 0 ? 300 : 20);
+    request.at_most = random.below(3) == 0;
   } else {
     const bool textless = request.sequence == 0 && stage_.profile.textless;
     request.text = !textless && random.below(4) < (stage_.profile.quiet ? 3 : 1);
@@ -152,6 +155,8 @@ void Client::send_request(std::uint32_t number, Request& request) {
   const char* name = Site::kSequenceNames[request.sequence];
   if (request.is_block) {
     append_block(out, number, request);
+  } else if (request.batch && request.at_most) {
+    append_range_at_most(out, number, request);
   } else if (request.batch) {
     protocol::append_range(out, number, name, request.count, request.timeout_ms);
   } else if (request.text) {
@@ -160,6 +165,20 @@ void Client::send_request(std::uint32_t number, Request& request) {
     protocol::append_next(out, number, name, request.timeout_ms);
   }
   send(out);
+}
+
+void Client::append_range_at_most(protocol::Buffer& out, std::uint32_t number,
+                                  const Request& request) const {
+  protocol::append_array(out, 4);
+  protocol::append_integer(out, 0);
+  protocol::append_integer(out, number);
+  protocol::append_text(out, "range");
+  protocol::append_array(out, 3);
+  protocol::append_text(out, Site::kSequenceNames[request.sequence]);
+  protocol::append_integer(out, request.count);
+  protocol::append_map(out, 1);
+  protocol::append_text(out, "at_most");
+  protocol::append_bool(out, true);
 }
 
 void Client::send(const protocol::Buffer& bytes) {

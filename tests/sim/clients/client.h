@@ -44,6 +44,7 @@ class Client final : public ConnectionUser {
     std::size_t sequence = 0;
     std::int64_t count = 1;
     bool batch = false;
+    bool at_most = false;    // a batch: of up to `count` IDs
     bool text = false;       // the ID is answered as text, with the second of its issue
     bool is_block = false;   // of up to `count` IDs
     std::uint32_t slot = 0;  // of a block
@@ -72,6 +73,8 @@ class Client final : public ConnectionUser {
   void repeat();
   void repeat_answered();
   void append_block(protocol::Buffer& out, std::uint32_t number, const Request& request) const;
+  void append_range_at_most(protocol::Buffer& out, std::uint32_t number,
+                            const Request& request) const;
   std::int64_t pause_ms() const;
   void send_request(std::uint32_t number, Request& request);
   void send(const protocol::Buffer& bytes);

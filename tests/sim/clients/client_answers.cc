@@ -99,7 +99,9 @@ Answer Client::read_answer(const Request& request, const protocol::Message& repl
   }
   std::int64_t count = 0;
   for (const protocol::Run& run : answer.runs) count += run.count;
-  if (count != request.count) violation("another number of IDs than was asked for");
+  if (request.at_most ? count < 1 || count > request.count : count != request.count)
+    violation("another number of IDs than was asked for");
+  if (count < request.count) stage_.count(Kind::at_most);
   return answer;
 }
 

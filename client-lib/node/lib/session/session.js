@@ -49,7 +49,6 @@ class Session {
   #window = ASSUMED_WINDOW; // numbers that the daemon remembers behind the acknowledged one
   #frame = Infinity; // bytes of a request
   #depth = Infinity; // levels of a request
-  #mostIds = Infinity; // of one range
   #connection; // the text for `insert`
 
   /** Whether this connection has answered a request. */
@@ -67,8 +66,6 @@ class Session {
 
   get pending() { return this.#table.size + this.held.size + this.#queue.size; }
   get ready() { return this.#ready; }
-  /** So many IDs may be in one range. */
-  get mostIds() { return this.#mostIds; }
   /** No connection is of use any more: so many replies were given up. */
   get isHopeless() { return this.#late.size >= MOST_LATE; }
   /** The numbers come to their end: the connection has to end, and renew() follows. */
@@ -316,7 +313,6 @@ class Session {
     this.#window = limit("unacknowledged", ASSUMED_WINDOW);
     this.#frame = limit("frame", Infinity);
     this.#depth = limit("depth", Infinity);
-    this.#mostIds = limit("count", Infinity);
     this.#connection = typeof hello.connection === "string" ? hello.connection : undefined;
     this.#ready = true;
     ++this.connections;

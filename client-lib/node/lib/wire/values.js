@@ -77,7 +77,7 @@ function toId(value, bigint) {
 }
 
 /** Runs with the types that the caller wants; `count` is always a number. */
-function toRuns(value, wanted, bigint) {
+function toRuns(value, wanted, bigint, atMost = false) {
   if (!Array.isArray(value)) throw new ProtocolError("the daemon's range is not an array");
   let total = 0;
   let safe = true;
@@ -90,7 +90,7 @@ function toRuns(value, wanted, bigint) {
     safe = safe && isSafe(first) && isSafe(last);
     return { first: BigInt(first), count: Number(count), step: BigInt(step) };
   });
-  if (total !== wanted) throw new ProtocolError(`the daemon's range has ${total} IDs instead of ${wanted}`);
+  if (atMost ? total < 1 || total > wanted : total !== wanted) throw new ProtocolError(`the daemon's range has ${total} IDs instead of ${wanted}`);
   if (bigint) return runs;
   if (!safe) throw new UnsafeIdError(runs);
   return runs.map((run) => ({ first: Number(run.first), count: run.count, step: Number(run.step) }));
