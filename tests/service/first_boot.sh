@@ -224,7 +224,7 @@ AnEmptyDirectoryInPlaceOfTheStateIsRefused() {
   mark=$(cursor)
   ! systemctl start seqd || { echo "it started, and the next ID is $(seqctl next orders)"; return 1; }
   equal "$(property ExecMainStatus)" 78 "the exit code"
-  holds "$(journal_since "$mark" -o cat)" "/var/lib/seqd has no log, but this host had one: /var/lib/seqd-mark/has-state" "the journal"
+  holds "$(journal_since "$mark" -o cat)" "/var/lib/seqd has no log, but this host had one, according to /var/lib/seqd-mark/has-state" "the journal"
   equal "$(ls -A /srv/empty)" "" "what was made in the empty directory"
   umount /var/lib/seqd
   equal "$(seqctl --timeout 60 next orders)" $((last + 1)) "the ID when the state is back"

@@ -71,7 +71,7 @@ TEST_CASE("AwsServers: whatever a server does, the search ends and says so", "[a
       {"garbage\r\n\r\n", Then::close, "container, by"},
       {"", Then::wait, "imed out"},
       {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", Then::close, "container, by"},
-      {reply("200 OK", "\xff<html>hunter2"), Then::serve, "no JSON object"},
+      {reply("200 OK", "\xff<html>hunter2"), Then::serve, "not a JSON object"},
       {reply("200 OK", std::string(1'000'000, 'x')), Then::serve, "longer than 65536 bytes"},
       {reply("200 OK", std::string(5'000'000, 'x')), Then::serve, "longer than"},
       {reply("500 Bad", "hunter2"), Then::serve, "status 500"},

@@ -149,7 +149,7 @@ TEST_CASE("AwsSources: a web identity is exchanged for a role by STS of the regi
     world.say(kSts, 403, R"({"Error": {"Code": "AccessDenied", "Message": "Not authorized"}})");
     fails(world, "status 403, AccessDenied: Not authorized");
     world.say(kSts, 200, "<AssumeRoleWithWebIdentityResponse>hunter2");
-    fails(world, "no JSON object");
+    fails(world, "not a JSON object");
     world.say(kSts, 307, "");
     fails(world, "status 307");
     world.say(kSts, 200, std::string(100'000, 'x'));
@@ -311,7 +311,7 @@ TEST_CASE("AwsSources: an instance is asked with a token only", "[aws]") {
     fails(world, "AssumeRoleUnauthorizedAccess");
     for (const char* const role : {"", "../../user-data", "a b", "a?b"}) {
       world.say(roles, 200, role);
-      fails(world, "no name of a role");
+      fails(world, "not the name of a role");
     }
     world.say(roles, 404, "");
     fails(world, "attach an instance profile");

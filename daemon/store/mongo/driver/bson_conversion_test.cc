@@ -83,14 +83,14 @@ TEST_CASE("EveryValueThatBsonHasBecomesItsCounterpart", "[store]") {
 TEST_CASE("WhatBsonCannotHoldIsRefusedWithTheFieldAndTheReason", "[store]") {
   CHECK(mentions(refusal(with_value("cf 80 00 00 00 00 00 00 00")), "\"a\" is an integer above"));
   CHECK(mentions(refusal(with_value("d4 05 00")), "extension type 5"));
-  CHECK(mentions(refusal(with_value("d5 ff 00 00")), "no timestamp"));
+  CHECK(mentions(refusal(with_value("d5 ff 00 00")), "not a timestamp"));
   CHECK(mentions(refusal(with_value("d7 ff 00 00 00 04 00 00 00 00")), "finer than milliseconds"));
   CHECK(mentions(refusal(with_value("c7 0c ff 3b 9a ca 00 00 00 00 00 00 00 00 00")),
-                 "no timestamp"));
+                 "not a timestamp"));
   CHECK(mentions(refusal(with_value("c7 0c ff 00 00 00 00 7f ff ff ff ff ff ff ff")), "beyond"));
   CHECK(mentions(refusal(with_value("a2 c3 28")), "not UTF-8"));
   CHECK(mentions(refusal(with_value("a3 ed a0 80")), "not UTF-8"));
-  CHECK(mentions(refusal(with_value("c1")), "no value of MessagePack"));
+  CHECK(mentions(refusal(with_value("c1")), "not a value of MessagePack"));
   CHECK(mentions(refusal(bytes_of("81 01 01")), "key that is not a text"));
   CHECK(mentions(refusal(bytes_of("81 c4 01 61 01")), "key that is not a text"));
   CHECK(mentions(refusal(bytes_of("81 a2 61 00 01")), "zero byte"));
