@@ -7,6 +7,19 @@
 
 namespace seqd {
 
+std::vector<Sequence*> Sequences::all() const {
+  std::vector<Sequence*> out;
+  out.reserve(by_name_.size());
+  for (const auto& [name, one] : by_name_) out.push_back(one);
+  return out;
+}
+
+std::vector<Sequence*> Sequences::of(const StoreScope& scope) const {
+  std::vector<Sequence*> out = all();
+  std::erase_if(out, [&scope](const Sequence* one) { return &one->scope() != &scope; });
+  return out;
+}
+
 std::vector<const Sequence*> Sequences::list(std::string_view after, std::size_t most) const {
   std::vector<const Sequence*> out;
   for (auto one = by_name_.upper_bound(after); one != by_name_.end() && out.size() < most; ++one)

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <ranges>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -23,12 +22,8 @@ class Sequences {
   std::size_t size() const { return by_name_.size(); }
   const ByName& by_name() const { return by_name_; }
   // In the order of their names: all, of one scope, and at most so many of those behind a name.
-  auto all() const { return std::views::values(by_name_); }
-  auto of(const StoreScope& scope) const {
-    return all() |
-           std::views::filter([&scope](const Sequence* one) { return &one->scope() == &scope; });
-  }
-
+  std::vector<Sequence*> all() const;
+  std::vector<Sequence*> of(const StoreScope& scope) const;
   std::vector<const Sequence*> list(std::string_view after, std::size_t most) const;
 
   // Of that very name; null: there is none.
