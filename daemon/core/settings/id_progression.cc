@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <system_error>
+#include <tuple>
 
 #include "daemon/base/assertion.h"
 
@@ -32,6 +33,15 @@ std::uint64_t steps_left(std::uint64_t from, const IdProgression::Form& form) {
 constexpr std::uint64_t kLastIndex = static_cast<std::uint64_t>(kLastOrdinal) - 1;
 
 }  // namespace
+
+std::strong_ordering ProgressionSettings::operator<=>(const ProgressionSettings& other) const {
+  const auto parts = [](const ProgressionSettings& one) {
+    const IdProgression* const made = one.compiled.get();
+    return std::make_tuple(one.start, one.increment, one.min, one.max, one.cycle,
+                           made == nullptr ? std::nullopt : std::optional(made->form()));
+  };
+  return parts(*this) <=> parts(other);
+}
 
 IdProgression::IdProgression(const Form& form)
     : form_(form), step_(bits(form.increment)), last_(steps_left(bits(form.start), form)) {

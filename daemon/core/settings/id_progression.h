@@ -39,7 +39,8 @@ struct ProgressionSettings {
     return start == other.start && increment == other.increment && min == other.min &&
            max == other.max && cycle == other.cycle;
   }
-  auto operator<=>(const ProgressionSettings&) const = default;
+  // By what was made of them, too.
+  std::strong_ordering operator<=>(const ProgressionSettings& other) const;
 };
 
 class IdProgression {
@@ -50,7 +51,7 @@ class IdProgression {
     std::int64_t min = 1;        // below max; start is within them
     std::int64_t max = kLastOrdinal;
     bool cycle = false;
-    bool operator==(const Form&) const = default;
+    auto operator<=>(const Form&) const = default;
   };
   explicit IdProgression(const Form& form);
 

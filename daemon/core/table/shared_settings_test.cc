@@ -53,6 +53,21 @@ std::vector<std::function<void(SequenceSettings&)>> differences() {
   };
 }
 
+// One is made of each text that the log has.
+TEST_CASE("SettingsWithEqualProgressionsAreOneObject") {
+  SharedSettings shared;
+  const auto find = [&shared](std::int64_t increment) {
+    SequenceSettings settings;
+    settings.progression.compiled =
+        std::make_shared<const IdProgression>(IdProgression::Form{.increment = increment});
+    return shared.find(settings);
+  };
+  const auto first = find(5);
+  CHECK(find(5) == first);
+  CHECK(find(7) != first);
+  CHECK(shared.find(SequenceSettings()) != first);
+}
+
 TEST_CASE("SettingsThatAreAlikeAreOneObjectAndOthersAreNot") {
   SharedSettings shared;
   const auto first = shared.find(SequenceSettings());
