@@ -247,7 +247,7 @@ void TroubleMaker::advance(Site& site) {
 }
 
 std::string TroubleMaker::any_key() {
-  const char* const name = any_sequence();
+  const std::string name = any_sequence();
   return name == Site::kSequenceNames[Site::kWithPeriods] ? any_site()->present_period() : name;
 }
 

@@ -228,6 +228,7 @@ const char* StoreScope::state_name() const {
 // --- closing
 
 void StoreScope::stop() {
+  if (stopping()) return;
   timer_.cancel();
   const bool needs_no_call = store_ == nullptr || place_.identity;
   if (!needs_no_call && owned() && owner_.scope_holds(id())) return probe();

@@ -1,6 +1,6 @@
 // CurrentPeriods: of each sequence with periods, which of its sequences is the present one. A cache
 // that the clock is held against at every request: it is used up when the period is over, and when
-// the clock was set to another one. Owned by the SequenceTable; loop thread.
+// the clock was set to another one. Owned by Names; loop thread.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 // where the tree of all names takes many. A cache: what is not in it may be in use all the same.
 //
 // Callers choose the names. Names that share a bucket replace each other, and are then found in the
-// tree. Bounded: kMostBuckets of four places each. `Named` has a name(). Owned by the
-// SequenceTable; loop thread.
+// tree. Bounded: kMostBuckets of four places each. `Named` has a name(). Owned by Sequences; loop
+// thread.
 #pragma once
 
 #include <algorithm>

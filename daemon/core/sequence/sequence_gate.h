@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "daemon/base/status.h"
 
@@ -11,7 +12,7 @@ namespace seqd {
 
 struct SequenceContext;
 
-// What stops a sequence until it is mended. The first of these that holds.
+// What stops a sequence until it is mended; of several the first.
 enum class Stop : std::uint8_t {
   none,
   unconfigured,  // the configuration has no such sequence any more

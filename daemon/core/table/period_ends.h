@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "daemon/base/one_shot.h"
 #include "daemon/core/names/names.h"

@@ -1,6 +1,10 @@
-// Scopes: of each store the scope, the context of its sequences, and what happens to all of these
-// together: their ranges are owned or lost, their store is refused, or put back and used again; and
-// where the floors of their counters are read. Owned by the SequenceTable; loop thread.
+// Scopes: of each store the scope with the context of its sequences, and what happens to these
+// together: their ranges are owned or lost, their store is refused, or put back and used again.
+// Reads the floors of their counters, too. A scope stays until the daemon ends. Owned by the
+// SequenceTable; loop thread.
+//
+// Which sequences are of a scope is not kept a second time: most daemons have one store, and all
+// sequences are its own.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +12,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/core/leasing/store_scope.h"
@@ -76,6 +81,7 @@ class Scopes final : private StoreScope::Owner {
         StoreScope::Known known, LeaseStore* store)
         : scope(around.core, owner, definition, std::move(known), store),
           context{around.core, around.table, scope, around.budgets, around.refusals} {}
+
     StoreScope scope;
     SequenceContext context;
   };

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 #include "daemon/core/settings/sequence_settings.h"
 #include "daemon/core/table/scopes.h"
