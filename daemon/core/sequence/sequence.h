@@ -115,7 +115,7 @@ class Sequence final : private StoreOperation::Owner {
     if (!std::exchange(touched_, true)) context_.table.touched(*this);
   }
   void prepare(), serve_waiters(), expire_waiters(), want_nothing(), go_on(), adopt();
-  void counter_regressed(const Status& why), fail_stopped();  // where something stops it
+  void fail_stopped(), counter_regressed(const Status&);  // where something stops it
   Result<std::optional<IssueAs>> admit(const Waiter& waiter);
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);

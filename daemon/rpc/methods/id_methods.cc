@@ -254,9 +254,9 @@ void issue_range(const MethodContext& context, Session& session, const FastReque
   const std::int64_t count = at_most ? std::min(request.count, most) : request.count;
   if (count < 1) return answer_error(session, msgid, bad("count must be an integer of at least 1"));
   if (count > most) {
-    return answer_error(session, msgid,
-                        {ErrorCode::TOO_LARGE,
-                         "count is above " + std::to_string(most) + " (limits.max_count)"});
+    return answer_error(
+        session, msgid,
+        {ErrorCode::TOO_LARGE, "count is above " + std::to_string(most) + " (limits.max_count)"});
   }
   SequenceId sequence = known_sequence(context, session, request);
   if (sequence == 0) sequence = sequence_of(context, session, request);
