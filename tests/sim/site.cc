@@ -220,12 +220,10 @@ std::string Site::present_period() const {
                          period_rule()->at(machine_.wall_ms() / 1'000).name);
 }
 
-bool Site::has_used(const std::string& period) const {
-  const auto& sequences = mirror_.image().sequences;
-  return std::any_of(sequences.begin(), sequences.end(), [&](const auto& one) {
-    const std::string& name = one.second.definition.name;
-    return base_of(name) == base_of(period) && name >= period;
-  });
+bool Site::has_begun(std::int64_t begin_s) const {
+  const auto& names = mirror_.image().names;
+  const auto found = names.find(kSequenceNames[kWithPeriods]);
+  return found != names.end() && found->second.newest_s >= begin_s;
 }
 
 void Site::start_second() {

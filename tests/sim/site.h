@@ -57,8 +57,9 @@ class Site {
   const PeriodRule* period_rule() const;
   // The period that this machine's clock shows, as a sequence.
   std::string present_period() const;
-  // Whether the directory tells that it was in use, or a later one.
-  bool has_used(const std::string& period) const;
+  // Whether the directory says that a period that begins then, or later, was begun: an operator has
+  // not said since that the clock was ahead.
+  bool has_begun(std::int64_t begin_s) const;
   const LogMirror& mirror() const { return mirror_; }
   bool running() const { return process_ != nullptr; }
   bool retired() const { return retired_; }

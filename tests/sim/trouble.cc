@@ -283,9 +283,9 @@ void TroubleMaker::purge(Site& site) {
   if (stage_.random.below(2) == 0) site.machine().set_clock(0);
   stage_.after(kAnsweredMs, [this, &site] {
     if (site.retired()) return;
-    const std::string present = site.present_period();
+    const std::int64_t present_s = site.period_rule()->at(site.machine().wall_ms() / 1'000).begin_s;
     const bool known = std::all_of(sites_.begin(), sites_.end(), [&](const auto& one) {
-      return one->retired() || one.get() == &site || one->has_used(present);
+      return one->retired() || one.get() == &site || one->has_begun(present_s);
     });
     if (known || !stage_.profile.clocks_lie()) site.purge();
   });
