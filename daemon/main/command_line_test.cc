@@ -54,8 +54,8 @@ TEST_CASE("AWrongArgumentIsAUsageError") {
 TEST_CASE("HelpNamesTheBasicOptionsOfTheConfigurationAndEveryExitCode") {
   const CommandLine line = parse({"--help"});
   CHECK(line.exit_code == 0);
-  CHECK(line.output.find("  sequence.meaning\n") != std::string::npos);
-  CHECK(line.output.find("  sequence.lease_min\n") == std::string::npos);
+  CHECK(line.output.find("  sequence.\"NAME\".meaning\n") != std::string::npos);
+  CHECK(line.output.find("  sequence.\"NAME\".lease_min\n") == std::string::npos);
   CHECK(line.output.find("--help-all") != std::string::npos);
   for (const ExitCode& one : kExitCodes)
     CHECK(line.output.find("\n  " + std::to_string(one.code) + " ") != std::string::npos);
