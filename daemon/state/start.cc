@@ -24,19 +24,6 @@ class ImageSource final : public SnapshotSource {
   const StateImage& image_;
 };
 
-// One start. The steps, and why a kill between any two of them is harmless:
-//  1 lock; the tail goes to the file  cut off, it still is in the tail and goes there again
-//    read, judge                     nothing is changed
-//  2 make what was read durable      the same bytes over themselves
-//  3 write and sync the new segment  into the file that is not the newest whole one. Cut off: the
-//    next start reads what this one read, and the witness still says what it said, so it judges the
-//    same. Whole: the next start reads the result. After R1 its nonce is the old one and the
-//    witness matches as before. After R2 and R3 its nonce is new and no witness matches, but no
-//    scope in it is dirty, so nothing is left that needs a witness.
-//  4 seal the older segment          nothing was issued since 1, so either file alone is right
-//  5 write the witness               from here on it is that of the new segment. Cut off: it says
-//    nothing; after R1, where that would cost the ranges, only its position is moved.
-//  6 return; the first turn can make a scope dirty.
 // In place of a witness: memory that ends with the process. It has no room for turns, so they go to
 // the file at once.
 class NoWitness final : public SharedMemory {
@@ -59,6 +46,19 @@ Status unreadable(const Status& why) {
           "a copy in which unreadable sectors are zeros"};
 }
 
+// One start. The steps, and why a kill between any two of them is harmless:
+//  1 lock; the tail goes to the file  cut off, it still is in the tail and goes there again
+//    read, judge                     nothing is changed
+//  2 make what was read durable      the same bytes over themselves
+//  3 write and sync the new segment  into the file that is not the newest whole one. Cut off: the
+//    next start reads what this one read, and the witness still says what it said, so it judges the
+//    same. Whole: the next start reads the result. After R1 its nonce is the old one and the
+//    witness matches as before. After R2 and R3 its nonce is new and no witness matches, but no
+//    scope in it is dirty, so nothing is left that needs a witness.
+//  4 seal the older segment          nothing was issued since 1, so either file alone is right
+//  5 write the witness               from here on it is that of the new segment. Cut off: it says
+//    nothing; after R1, where that would cost the ranges, only its position is moved.
+//  6 return; the first turn can make a scope dirty.
 class Start {
  public:
   Start(const StartPlaces& places, const StartOptions& options)

@@ -1,10 +1,9 @@
-// LeaseTrace: how a lease of a MongoDB store can be found again when its outcome is unknown. The
-// choice is marked in the token, which is durable before the request leaves: so a later daemon,
+// LeaseTrace: how a lease of MongoDB or DynamoDB can be found again when its outcome is unknown.
+// The choice is marked in the token, which is durable before the request leaves: so a later daemon,
 // whose server may be another one by then, looks for the lease where it was sent, and never takes
 // a lease that left no token for one that was not applied.
 //
-// Invariant: a token without a mark was sent without a trace. Tokens of seqd 0.1.0, random in all
-// bits, are such (but for one of 2^32). Pure functions; any thread.
+// Invariant: a token without a mark was sent without a trace. Pure functions; any thread.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // How a Sequence survives its process: what it takes over at a start and leaves in snapshots, and
-// what becomes of it when its scope is won or lost. The rest of sequence.h is in sequence.cc.
+// what becomes of it when its scope is won or lost. Other parts of sequence.h are in
+// sequence.cc, and in sequence_blocks.cc, _drain, _lease and _state.
 #include <algorithm>
 #include <optional>
 #include <string>
