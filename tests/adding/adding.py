@@ -22,7 +22,10 @@ PROGRAM = """
 #include <seqd.hpp>
 #include <cstdio>
 int main(int, char** argv) {
-  seqd_client* const client = seqd_open(argv[1]);
+  seqd_options options = SEQD_OPTIONS_INIT;
+  options.socket_path = argv[1];
+  seqd_client* client = nullptr;
+  if (seqd_open(&options, &client) != SEQD_OK) return 1;
   const int code = seqd_dummy(client);
   std::printf("%d %s", code, seqd_error_name(SEQD_E_DUMMY));
   seqd_close(client);
@@ -99,7 +102,8 @@ def use_daemon(tree, socket, scratch):
     assert call("dummy") == [None, 7]
     fault, text = call("dummy", 1)[0]
     assert (fault, text.split(":")[0]) == (1, "DUMMY"), text
-    assert ["dummy", 9] in [list(pair) for pair in flatten(call("config")[1])], call("config")
+    options = [option for table in call("config")[1]["tables"] for option in table["options"]]
+    assert [option["value"] for option in options if option["key"] == "dummy"] == ["9"], options
     program = Path(scratch) / "program"
     Path(scratch, "program.cc").write_text(PROGRAM)
     library = tree / "build"
@@ -108,17 +112,6 @@ def use_daemon(tree, socket, scratch):
     )
     printed = subprocess.run([program, socket], capture_output=True, text=True, check=True).stdout
     assert printed == "0 DUMMY", printed
-
-
-def flatten(value):
-    """All pairs of key and value, at any depth."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield key, inner
-            yield from flatten(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from flatten(inner)
 
 
 def main(directory):

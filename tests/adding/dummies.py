@@ -19,6 +19,7 @@ class Dummy:
 METHOD_SOURCE = """#include <string>
 
 #include "daemon/rpc/method_list.h"
+#include "daemon/rpc/packing.h"
 #include "protocol/replies.h"
 
 namespace seqd {
@@ -28,7 +29,8 @@ void method_dummy(const MethodContext& context, Session& session,
                   const protocol::Message& message) {
   if (message.param_count > 0)
     return answer_error(session, message.msgid, {ErrorCode::DUMMY, "dummy takes no parameters"});
-  if (context.events != nullptr) context.events->raise({EventKind::dummy, "a dummy was called", {}});
+  if (context.events != nullptr)
+    context.events->raise({EventKind::dummy, "a dummy was called", {}});
   protocol::begin_result(session.out, message.msgid);
   Packer(session.out).pack(std::int64_t{7});
 }
