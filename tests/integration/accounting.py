@@ -48,7 +48,18 @@ class Ledger:
         self.assert_no_duplicate()
         missing = self.missing(begin, end)
         assert len(missing) <= gaps, (f"{self.name}: {len(missing)} of the {end - begin} IDs from {begin} are unaccounted for ({gaps} are gaps that "
-                             f"were journalled), the first are {missing[:10]}")
+                             f"were journalled): {', '.join(f'{run.start}..{run.stop - 1}' for run in runs_of(missing)[:20])}")
+
+
+def runs_of(ids: Iterable[int]) -> List[range]:
+    """IDs in ascending order as runs without a gap."""
+    runs: List[range] = []
+    for number in ids:
+        if runs and runs[-1].stop == number:
+            runs[-1] = range(runs[-1].start, number + 1)
+        else:
+            runs.append(range(number, number + 1))
+    return runs
 
 
 def read_ids(path: Path) -> array:

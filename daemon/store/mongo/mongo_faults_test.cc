@@ -82,6 +82,29 @@ TEST_CASE("MongoFaults: a server that blocks is given up at the time-out, unknow
   REQUIRE(faulty.outcome.begin >= 11);
 }
 
+TEST_CASE("MongoFaults: an attempt that may come late is unknown though its repeat met nothing",
+          "[mongo]") {
+  Faulty faulty(kMongoReplicaSet);
+  const auto value = [&] { return faulty.server.number("counters", "late", "seq"); };
+  faulty.reopen(500);
+  faulty.connect();
+  const FailPoint point(faulty.server, "failCommand", kOnce,
+                        faulty.command_failure(R"("blockConnection": true, "blockTimeMS": 3000)"));
+  // The driver repeats it at once, when the counter is not there.
+  const LeaseOutcome outcome = faulty.store->lease(last_request("late", 10));
+  INFO(outcome.error.to_string());
+  REQUIRE(outcome.kind == Kind::unknown);
+  REQUIRE(outcome.error.code() == ErrorCode::UNAVAILABLE);
+  MongoStoreOptions patient = faulty.options;
+  patient.timeout_ms = kPatientMs;
+  const OpenMongoStore other = open_mongo_store(patient);
+  REQUIRE(other->lease(last_request("late", 10)).kind == Kind::granted);
+  // The first attempt finds the counter now.
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (value() == 10) REQUIRE_IN_TIME(std::chrono::steady_clock::now() < late);
+  REQUIRE(value() == 20);
+}
+
 TEST_CASE("MongoFaults: an error raised before the write is a refusal", "[mongo]") {
   // The fail point stands before the command; what is tried here is what the lease makes of each.
   // The last ones: ShardKeyNotFound, DataCorruptionDetected, Atlas, Cosmos DB's word for too many

@@ -185,7 +185,10 @@ MongoWriteAnswer MongoClients::find_and_modify(const MongoWrite& write,
       collection.get(), write.filter.get(), options.get(), reply.uninitialised(), &error);
   const CommandTrace& trace = scope.trace();
   const bool nothing_applied = !ok && trace.nothing_applied(through_mongos(connection));
-  return answer_of(ok, reply.get(), error, write.collection, nothing_applied, trace.started == 1);
+  MongoWriteAnswer answer =
+      answer_of(ok, reply.get(), error, write.collection, nothing_applied, trace.started == 1);
+  answer.earlier_is_open = trace.started > trace.succeeded + trace.disproved;
+  return answer;
 }
 
 bool MongoClients::through_mongos(const MongoConnection& connection) {

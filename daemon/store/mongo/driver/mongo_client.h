@@ -44,7 +44,10 @@ struct MongoWriteAnswer {
   bool again = false;                // refused, and the transaction may be tried again at once
   std::uint32_t server_code = 0;     // the server's error code, if it answered with one
   std::optional<Document> document;  // done: after the change; none where nothing matched
-  Document reply;                    // the server's whole reply, for the details of an error
+  // An earlier attempt, which the driver gave up, may still be applied. With `done` that matters
+  // where nothing matched, and the write has no token by which it would be found.
+  bool earlier_is_open = false;
+  Document reply;  // the server's whole reply, for the details of an error
 };
 
 // The server that takes writes at present.

@@ -119,8 +119,13 @@ MongoCounter::Step MongoCounter::conclude(MongoWriteAnswer answer) {
     case MongoWriteAnswer::Kind::done:
       break;
   }
-  if (!answer.document) return std::nullopt;
-  return grant(*answer.document);
+  if (answer.document) return grant(*answer.document);
+  // The earlier attempt may find the counter once it is made, and no record would tell of it.
+  if (trace_ == LeaseTrace::plain && answer.earlier_is_open) {
+    return unknown_outcome({ErrorCode::UNAVAILABLE,
+                            where_ + ": an attempt that was not answered may still be applied"});
+  }
+  return std::nullopt;
 }
 
 // Number and slot change in one step.
