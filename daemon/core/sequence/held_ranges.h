@@ -29,6 +29,11 @@ class HeldRanges {
   std::int64_t available() const { return available_; }
   // IDs that may be issued now. All of them are in front of those that may not.
   std::int64_t issuable() const { return issuable_; }
+  // Those of them in the first range.
+  std::int64_t first_issuable() const {
+    if (issuable_ == 0) return 0;
+    return ranges_.front().issuable_end - ranges_.front().range.begin();
+  }
   // IDs that may be issued now or as soon as the reservation in flight is durable.
   std::int64_t asked() const { return asked_; }
   std::optional<std::int64_t> next_id() const;

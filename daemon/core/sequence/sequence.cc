@@ -54,7 +54,8 @@ CounterBinding Sequence::binding() const {
 
 bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs) {
   if (!waiters_.empty() || !gate_.open() || held().issuable() < count) return false;
-  if (!context_.budgets.may_keep(caller.client, held().pieces(count))) return false;
+  if (caller.client != 0 && !context_.budgets.may_keep(caller.client, held().pieces(count)))
+    return false;
   issuer_.issue(caller, count, {IssueKind::batch}, runs);
   note_issued();
   return true;
@@ -81,9 +82,10 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   note_issued();
   if (timeout_ms < 0) timeout_ms = settings_->wait_timeout_ms;
   if (timeout_ms == 0) {
-    waiters_.missed(count);
+    // What is available and not reserved yet is issued soon.
+    if (in_vain()) waiters_.missed(count);
     return {ErrorCode::UNAVAILABLE,
-            "no ID of \"" + name() + "\" is available and the request does not wait"};
+            "no ID of \"" + name() + "\" can be issued at once and the request does not wait"};
   }
   waiters_.push(caller, kind, count, timeout_ms);
   return {};

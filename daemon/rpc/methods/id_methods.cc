@@ -251,9 +251,10 @@ void issue_range(const MethodContext& context, Session& session, const FastReque
                  bool at_most) {
   const std::uint32_t msgid = request.msgid;
   const std::int64_t most = context.limits.count;
-  const std::int64_t count = at_most ? std::min(request.count, most) : request.count;
+  const std::int64_t count = request.count;
   if (count < 1) return answer_error(session, msgid, bad("count must be an integer of at least 1"));
-  if (count > most) {
+  // A repeat has its IDs, also where the limit was higher when they were issued.
+  if (count > most && !at_most && served_from(context, session, msgid, request.name) == 0) {
     return answer_error(
         session, msgid,
         {ErrorCode::TOO_LARGE, "count is above " + std::to_string(most) + " (limits.max_count)"});
@@ -266,11 +267,14 @@ void issue_range(const MethodContext& context, Session& session, const FastReque
     return;
   std::vector<Run> runs;
   Sequence& issuing = context.table.at(sequence);
-  const std::int64_t now = at_most ? std::min(count, issuing.held().issuable()) : count;
-  if (now > 0 && issuing.issue_many(session.caller(msgid), now, &runs)) {
-    answer_runs(issuing, session, msgid, runs);
-    return;
+  const std::int64_t now = at_most ? std::min({count, most, issuing.held().issuable()}) : count;
+  bool issued = now > 0 && issuing.issue_many(session.caller(msgid), now, &runs);
+  // There may be no room to keep the pieces of several ranges for a repeat; one has room.
+  if (!issued && at_most && now > 0) {
+    const std::int64_t first = std::min(now, issuing.held().first_issuable());
+    issued = issuing.issue_many(session.caller(msgid), first, &runs);
   }
+  if (issued) return answer_runs(issuing, session, msgid, runs);
   // One ID would have been enough, so the sequence is not short of more.
   if (at_most) return wait_for(context, session, msgid, sequence, IssueKind::batch, 1, 0);
   wait_for(context, session, msgid, sequence, IssueKind::batch, count, request.timeout_ms);

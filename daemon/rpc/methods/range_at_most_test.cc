@@ -72,6 +72,18 @@ TEST_CASE("ARangeOfAtMostMoreThanTheLimitIsNotTooLarge", "[methods]") {
   CHECK(service.code(at_most(4, 0)) == ErrorCode::BAD_REQUEST);
 }
 
+TEST_CASE("ARepeatOfARangeHasItsIdsThoughTheLimitIsLowerNow", "[methods]") {
+  Tens service;
+  const bool is_at_most = GENERATE(false, true);
+  const std::string range = is_at_most ? at_most(2, 5) : range_request(2, "orders", 5);
+  const std::vector<Run> runs = service.ask(range).runs();
+  service.world.limits.methods.count = 3;
+  service.world.server->apply_settings(service.world.limits);
+  service.hello();
+  CHECK(service.ask(range).runs() == runs);
+  CHECK(service.code(range_request(3, "orders", 5)) == ErrorCode::TOO_LARGE);
+}
+
 TEST_CASE("ARepeatOfARangeOfAtMostSoManyHasTheSameIds", "[methods]") {
   Tens service;
   const std::vector<Run> runs = service.ask(at_most(2, 1'000)).runs();
@@ -86,6 +98,22 @@ TEST_CASE("ARepeatOfARangeOfAtMostSoManyHasTheSameIds", "[methods]") {
   CHECK(service.ask(at_most(2, 1'000)).runs() == runs);
   CHECK(service.code(at_most(2, 1)) == ErrorCode::BAD_REQUEST);
   CHECK(service.code(range_request(2, "orders", 1'000)) == ErrorCode::BAD_REQUEST);
+}
+
+// The pieces of several ranges are so many entries that are kept for repeats.
+TEST_CASE("ARangeOfAtMostSoManyIsOfOneRangeWhereNoMoreCanBeKept", "[methods]") {
+  Tens service;
+  service.world.core.limits.replays.unacknowledged = 8;
+  service.world.kill();
+  service.world.start();
+  service.world.settle();
+  service.hello();
+  for (std::uint32_t number = 2; number <= 7; ++number)
+    REQUIRE(ids_of(service.ask(range_request(number, "orders", 1))) == 1);
+  REQUIRE(service.orders().held().ranges().size() > 1);
+  REQUIRE(service.orders().held().issuable() == service.orders().available());
+  const std::int64_t first = service.orders().held().first_issuable();
+  CHECK(ids_of(service.ask(at_most(8, 100))) == first);
 }
 
 // A request that needs no more than one ID does not show that more are missing.
