@@ -1,7 +1,7 @@
 // Awaiting: the answers to requests of one handle, until an interruption. After an interruption it
-// waits a moment for answers in flight, and takes those that have arrived; the rest counts as
-// unanswered. The daemon drops a request that waits when its connection is closed. Owned by a
-// command; one thread.
+// waits a moment for answers in flight; a request whose answer has not arrived then is unanswered.
+// The daemon drops a request that waits when its connection is closed. Owned by a command; one
+// thread.
 #pragma once
 
 #include <chrono>

@@ -23,11 +23,8 @@ class Backoff {
   std::int64_t next_after_conflict_ms(Random& random);
   // The last try succeeded: start over.
   void reset() { *this = Backoff(); }
-  bool is_reset() const { return *this == Backoff(); }
 
  private:
-  bool operator==(const Backoff&) const = default;
-
   std::int64_t step_ms_ = kFirstMs;
   std::int64_t conflict_step_ms_ = kFirstConflictMs;
 };

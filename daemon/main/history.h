@@ -18,7 +18,7 @@
 #include "daemon/core/history/history_log.h"
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/main/history_questions.h"
-#include "daemon/rpc/history_asker.h"
+#include "daemon/rpc/history/history_asker.h"
 #include "daemon/state/start.h"
 #include "daemon/store/history/history_file.h"
 #include "daemon/store/history/history_reader.h"

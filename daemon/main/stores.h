@@ -46,7 +46,8 @@ class Stores {
   const std::string& warning(const std::string& name) const { return entries_.at(name).warning; }
   // Of a store that is configured; as long as this lives.
   const LeaseFigures& lease_figures(const std::string& name) const;
-  void note_silence(Scopes& scopes) const;  // of those that do not answer
+  // Notes for how long stores have not answered.
+  void note_silence(Scopes& scopes) const;
   // No call is under way.
   bool quiet() const;
 

@@ -15,7 +15,7 @@
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/core/upkeep/purge.h"
 #include "daemon/rpc/control.h"
-#include "daemon/rpc/history_asker.h"
+#include "daemon/rpc/history/history_asker.h"
 #include "daemon/rpc/reply_writer.h"
 #include "daemon/rpc/sessions.h"
 #include "protocol/messages.h"

@@ -36,7 +36,7 @@ FLOORS = (
     ("context",),
     ("leasing", "blocks", "clients", "names", "history", "insert"),
     ("sequence",),
-    ("rates",),
+    ("rates", "stores"),
     ("table",),
     ("upkeep",),
     (".",),

@@ -14,7 +14,7 @@
 
 #include "daemon/core/leasing/lease_store.h"
 #include "tests/sim/history.h"
-#include "tests/sim/interval_set.h"
+#include "tests/sim/mirror/interval_set.h"
 
 namespace seqd::sim {
 

@@ -2,7 +2,7 @@
 // Ahead: the option `ahead` of a client. IDs come from ranges that were fetched before the calls, by requests of
 // the method `range`: what is fetched is issued, whether a call gets it or not. Such a range is of what can be
 // issued at once (`at_most`), so it keeps no ID from others and says nothing of the sequence. A call that finds
-// nothing waits for the range that is being fetched, so that calls get their IDs in order.
+// nothing waits for the range that is being fetched.
 //
 // A range of a period could be given to calls after the period's end, so sequences with periods have none: `list`
 // shows the period in the name. A sequence gets periods by a restart of the daemon only, so one that had none

@@ -85,7 +85,7 @@ test("many callers and several sequences: IDs in the order of the calls", async 
     })));
   }
   for (const ids of Object.values(taken)) assert.deepEqual(ids, upTo(7_500));
-  // Other methods have requests of their own, and IDs behind those that were fetched.
+  // Other methods make requests, and their IDs are higher than the fetched ones.
   assert.ok(Number(await client.nextText("s.a")) > 7_500);
   taken["s.a"].push(...await client.nextMany("s.a", 10), 0); // 0: in place of the text
   assert.equal(await client.next("s.a"), 7_501);

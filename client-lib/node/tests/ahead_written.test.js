@@ -94,7 +94,7 @@ for (const [name, reply] of Object.entries(BAD_RANGES)) {
 }
 
 for (const [text, fault, code] of [["UNAVAILABLE: not now", 0, "UNAVAILABLE"], ["WRONG_MODE: it inserts", 1, "WRONG_MODE"], ["DENIED: not you", 1, "DENIED"]]) {
-  test(`${code} for a range: those that wait for it become requests`, async (t) => {
+  test(`${code} for a range: the calls that wait for it become requests`, async (t) => {
     const own = await setUp(t, { script: (peer, [, number, method]) => method === "range" && (peer.error(number, text, fault), true) });
     await own.next(1);
     await own.next(1);
@@ -122,7 +122,7 @@ for (const [what, reply] of Object.entries({ "a sequence with periods": [{ name:
   });
 }
 
-test("a range of fewer IDs: those that get none of it become requests", async (t) => {
+test("a range of fewer IDs: the calls that get none become requests", async (t) => {
   const own = await setUp(t, { script: (peer, [, number, method]) => method === "range" && (peer.reply(number, [[take(own, 2), 2, 1]]), true) });
   await own.next(1);
   await own.next(1);

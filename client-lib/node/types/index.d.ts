@@ -90,9 +90,9 @@ export interface ClientOptions {
   timeout?: number;
   /** The default of CallOptions.bigint. */
   bigint?: boolean;
-  /** IDs of each sequence that are fetched before they are asked for, 1 .. 1,000,000: next() then takes them without a request,
-   * unless the sequence has periods. At the end of the program, by close(), exit or kill, those that it had not used are lost,
-   * and count as issued to it. Default 0: off. */
+  /** How many IDs of each sequence are fetched before next() is called, 1 .. 1,000,000: next() then takes them without a request,
+   * unless the sequence has periods. Fetched IDs that the program has not used when it ends (close(), exit, kill) are lost and
+   * count as issued to it. Default 0: off. */
   ahead?: number;
   /** Calls that may wait at a time, above which a call is a FullError. Default 100,000. */
   maxPending?: number;

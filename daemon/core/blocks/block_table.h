@@ -109,7 +109,7 @@ class BlockTable {
   std::set<ClientId> absent_;          // since the start
   // What was_lost() tells, until the client's connection ends: at most the blocks of the start.
   std::map<ClientId, std::set<std::uint32_t>> lost_requests_;
-  OneShot timer_;  // for those who are absent
+  OneShot timer_;  // ends the blocks of clients that did not reconnect
   OneShot lost_timer_;
 };
 

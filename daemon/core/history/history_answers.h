@@ -1,5 +1,5 @@
-// Questions to the history and their answers, as plain data: daemon/rpc/history_asker.h asks, and
-// daemon/store/history/history_reader.h answers. Values; any thread.
+// Questions to the history and their answers, as plain data: daemon/rpc/history/history_asker.h
+// asks, and daemon/store/history/history_reader.h answers. Values; any thread.
 #pragma once
 
 #include <cstdint>

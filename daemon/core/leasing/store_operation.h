@@ -8,7 +8,7 @@
 //   left -> asking         adopt(): of the last process
 //
 // Its record is durable before the request leaves, and its end is recorded before the owner gets
-// the event. When to ask again is the owner's decision. Loop thread.
+// the event. The owner decides when to ask again. One thread.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,7 @@ class Drain {
 
   // Nothing may be issued or leased meanwhile.
   bool active() const { return order_ != nullptr; }
-  // Nothing may be leased.
+  // The sequence has ranges that leave: it is draining, or returns one.
   bool blocks_leases() const { return active() || returning() > 0; }
   // A return is with the log or the store.
   bool in_flight() const { return returning() > 0 && open_->in_flight(); }

@@ -42,7 +42,7 @@ class SequenceBudgets {
   // The log is to have `definition` instead; false: it has no room for that.
   bool redefine(const DefineSequence& former, const DefineSequence& definition);
   void form_defined(std::string_view form), form_forgotten(std::string_view form);
-  // So many ranges more, or less, above those that every sequence is counted with.
+  // Adds to the number of ranges beyond the two that each sequence is counted with.
   void count_extra_ranges(std::int64_t more) { extra_ranges_ += more; }
   std::int64_t state_bytes() const;  // in a snapshot, at most
   // Whether the log has room for another sequence with these texts.

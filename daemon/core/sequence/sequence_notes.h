@@ -13,7 +13,7 @@ struct SequenceNotes {
   struct Counted {
     std::int64_t issued = 0;
     std::int64_t available = 0;
-    // Ranges available or being leased, above those that every sequence is counted with.
+    // Ranges available or being leased beyond the two that each sequence is counted with.
     std::int64_t extra_ranges = 0;
   };
 

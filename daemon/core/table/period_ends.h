@@ -10,7 +10,7 @@
 
 #include "daemon/base/one_shot.h"
 #include "daemon/core/names/names.h"
-#include "daemon/core/table/sequences.h"
+#include "daemon/core/stores/sequences.h"
 #include "daemon/core/table/table_limits.h"
 
 namespace seqd {

@@ -192,7 +192,7 @@ Result<std::optional<TextForm>> SequenceTable::admit_text(SequenceId id) {
   if (Status other = check_form(known, form); !other.ok()) return other;
   const auto recorded = std::find(known.forms.begin(), known.forms.end(), form);
   if (recorded == known.forms.end()) {
-    // While there is no ID for it, nobody knows whether there will be a text.
+    // Without an ID there may never be a text.
     if (sequence.held().issuable() == 0) return std::optional<TextForm>();
     if (known.forms.size() >= DefineName::kMostForms) return changed_too_often(known);
     if (!budgets_.may_define_form(form)) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/table/sequence_moves.h"
+#include "daemon/core/stores/sequence_moves.h"
 #include "daemon/core/text/period_name.h"
 
 namespace seqd {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "daemon/core/settings/sequence_settings.h"
-#include "daemon/core/table/scopes.h"
-#include "daemon/core/table/sequences.h"
+#include "daemon/core/stores/scopes.h"
+#include "daemon/core/stores/sequences.h"
 
 namespace seqd {
 

@@ -5,7 +5,7 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/settings/counter_identity.h"
-#include "daemon/core/table/sequence_moves.h"
+#include "daemon/core/stores/sequence_moves.h"
 
 namespace seqd {
 namespace {
@@ -292,8 +292,8 @@ void SequenceTable::begin_stop(const Status& why) {
 }
 
 bool SequenceTable::settled() const {
-  return scopes_.settled() && std::ranges::none_of(sequences_.all(), [](const Sequence* one) {
-           return one->in_flight();
+  return scopes_.settled() && std::ranges::none_of(sequences_.by_name(), [](const auto& one) {
+           return one.second->in_flight();
          });
 }
 

@@ -19,12 +19,12 @@
 #include <vector>
 
 #include "daemon/core/names/names.h"
+#include "daemon/core/stores/scopes.h"
+#include "daemon/core/stores/sequences.h"
 #include "daemon/core/table/awaiting_flush.h"
 #include "daemon/core/table/period_ends.h"
-#include "daemon/core/table/scopes.h"
 #include "daemon/core/table/sequence_accounts.h"
 #include "daemon/core/table/sequence_orders.h"
-#include "daemon/core/table/sequences.h"
 #include "daemon/core/table/shared_settings.h"
 #include "daemon/core/table/table_limits.h"
 

@@ -9,7 +9,7 @@
 #include "daemon/core/upkeep/purge_rule.h"
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/external.h"
-#include "daemon/rpc/history_packing.h"
+#include "daemon/rpc/history/history_packing.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/page_options.h"
 #include "daemon/rpc/rights.h"

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "tests/sim/log_mirror.h"
+#include "tests/sim/mirror/log_mirror.h"
 #include "tests/sim/stage.h"
 #include "tests/unit/world.h"
 

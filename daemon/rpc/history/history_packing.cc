@@ -1,4 +1,4 @@
-#include "daemon/rpc/history_packing.h"
+#include "daemon/rpc/history/history_packing.h"
 
 #include "daemon/rpc/packing.h"
 

@@ -1,4 +1,4 @@
-#include "tests/sim/log_mirror.h"
+#include "tests/sim/mirror/log_mirror.h"
 
 #include <algorithm>
 #include <variant>

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "daemon/rpc/audit.h"
-#include "daemon/rpc/explanation.h"
+#include "daemon/rpc/history/audit.h"
+#include "daemon/rpc/history/explanation.h"
 #include "protocol/buffer.h"
 
 namespace seqd {

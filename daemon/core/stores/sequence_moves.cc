@@ -1,6 +1,6 @@
-#include "daemon/core/table/sequence_moves.h"
+#include "daemon/core/stores/sequence_moves.h"
 
-#include "daemon/core/table/sequences.h"
+#include "daemon/core/stores/sequences.h"
 
 namespace seqd {
 

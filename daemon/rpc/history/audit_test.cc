@@ -1,4 +1,4 @@
-#include "daemon/rpc/audit.h"
+#include "daemon/rpc/history/audit.h"
 
 #include <catch2/catch.hpp>
 

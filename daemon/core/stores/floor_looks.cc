@@ -1,4 +1,4 @@
-#include "daemon/core/table/floor_looks.h"
+#include "daemon/core/stores/floor_looks.h"
 
 #include <algorithm>
 #include <utility>

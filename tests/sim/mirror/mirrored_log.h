@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "daemon/core/log/remainder_log.h"
-#include "tests/sim/log_mirror.h"
+#include "tests/sim/mirror/log_mirror.h"
 
 namespace seqd::sim {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <variant>
 
-#include "tests/sim/image_comparison.h"
-#include "tests/sim/log_mirror.h"
+#include "tests/sim/mirror/image_comparison.h"
+#include "tests/sim/mirror/log_mirror.h"
 
 namespace seqd::sim {
 

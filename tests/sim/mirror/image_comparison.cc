@@ -1,4 +1,4 @@
-#include "tests/sim/image_comparison.h"
+#include "tests/sim/mirror/image_comparison.h"
 
 #include <algorithm>
 

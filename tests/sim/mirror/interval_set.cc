@@ -1,4 +1,4 @@
-#include "tests/sim/interval_set.h"
+#include "tests/sim/mirror/interval_set.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "daemon/rpc/explanation.h"
+#include "daemon/rpc/history/explanation.h"
 
 #include <catch2/catch.hpp>
 

@@ -18,8 +18,8 @@
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/log/state_image.h"
 #include "daemon/core/sequence/sequence_owner.h"
-#include "daemon/core/table/floor_looks.h"
-#include "daemon/core/table/sequences.h"
+#include "daemon/core/stores/floor_looks.h"
+#include "daemon/core/stores/sequences.h"
 
 namespace seqd {
 

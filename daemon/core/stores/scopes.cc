@@ -1,11 +1,11 @@
-#include "daemon/core/table/scopes.h"
+#include "daemon/core/stores/scopes.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/sequence/sequence_budgets.h"
-#include "daemon/core/table/sequence_moves.h"
+#include "daemon/core/stores/sequence_moves.h"
 
 namespace seqd {
 namespace {
@@ -116,7 +116,7 @@ bool Scopes::scope_lost(ScopeId id) {
   return true;
 }
 
-// Also of those that are configured for another store and have not moved there yet.
+// A sequence that is configured for another store, and has not moved there yet, counts here, too.
 void Scopes::scope_moves(ScopeId id) {
   LeasedBelow leased;
   for (const Sequence* const one : sequences_.all()) {
@@ -126,8 +126,10 @@ void Scopes::scope_moves(ScopeId id) {
 }
 
 bool Scopes::scope_holds(ScopeId id) const {
-  return std::ranges::any_of(sequences_.of(rows_.at(id).scope),
-                             [](const Sequence* one) { return !one->holds_nothing(); });
+  const StoreScope& scope = rows_.at(id).scope;
+  return std::ranges::any_of(sequences_.by_name(), [&scope](const auto& one) {
+    return &one.second->scope() == &scope && !one.second->holds_nothing();
+  });
 }
 
 void Scopes::scope_refused(ScopeId id, const Status& why) {

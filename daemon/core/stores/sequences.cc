@@ -1,4 +1,4 @@
-#include "daemon/core/table/sequences.h"
+#include "daemon/core/stores/sequences.h"
 
 #include <string>
 
