@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/main/store_warnings.h"
 #include "daemon/os/files/posix_files.h"
 #include "daemon/os/shared_segments.h"
@@ -87,27 +88,36 @@ Status Stores::open_dynamo(const std::string& name, const StoreSettings& setting
 }
 
 Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& settings) {
-  if (settings.type == StoreType::sqlite) {
-    if (is_remote(settings.path)) {
-      return Status(ErrorCode::CONFIG,
-                    "SQLite file " + settings.path +
-                        " is on a network file system, where two hosts would lease the same IDs; "
-                        "set path to a file on a local disk");
-    }
-    SqliteStoreOptions options;
-    options.path = settings.path;
-    // A file is not a server: no program needs its lock for longer, and a start waits so long.
-    options.busy_timeout_ms =
-        std::min(options.busy_timeout_ms, static_cast<int>(settings.timeout_ms));
-    // After a reboot it must be gone: the file system may have lost the last transactions. A
-    // segment of System V would stay behind when the daemon is decommissioned.
-    if (witness_.kind() == FileSystemKind::memory && witness_.path() != kSharedSegments)
-      options.boot_memory = &witness_;
-    Result<std::unique_ptr<SqliteStore>> opened = SqliteStore::open_when_available(options);
-    if (!opened.ok()) return opened.status();
-    return std::shared_ptr<BlockingStore>(std::move(*opened));
+  switch (settings.type) {
+    case StoreType::sqlite:
+      return open_sqlite(settings);
+    case StoreType::mongodb:
+      return modules_.mongodb().open(settings);
+    case StoreType::dynamodb:
+      break;
   }
-  return modules_.mongodb().open(settings);
+  ASSERT(false);  // open_dynamo() opens it
+}
+
+Result<std::shared_ptr<BlockingStore>> Stores::open_sqlite(const StoreSettings& settings) {
+  if (is_remote(settings.path)) {
+    return Status(ErrorCode::CONFIG,
+                  "SQLite file " + settings.path +
+                      " is on a network file system, where two hosts would lease the same IDs; "
+                      "set path to a file on a local disk");
+  }
+  SqliteStoreOptions options;
+  options.path = settings.path;
+  // A file is not a server: no program needs its lock for longer, and a start waits so long.
+  options.busy_timeout_ms =
+      std::min(options.busy_timeout_ms, static_cast<int>(settings.timeout_ms));
+  // After a reboot it must be gone: the file system may have lost the last transactions. A
+  // segment of System V would stay behind when the daemon is decommissioned.
+  if (witness_.kind() == FileSystemKind::memory && witness_.path() != kSharedSegments)
+    options.boot_memory = &witness_;
+  Result<std::unique_ptr<SqliteStore>> opened = SqliteStore::open_when_available(options);
+  if (!opened.ok()) return opened.status();
+  return std::shared_ptr<BlockingStore>(std::move(*opened));
 }
 
 SequenceTable::Stores Stores::by_name() const {

@@ -67,6 +67,7 @@ class Stores {
                      const Clock& clock, EventSink& events);
   void warn(const std::string& name, std::string warning, EventSink& events);
   Result<std::shared_ptr<BlockingStore>> open_one(const StoreSettings& settings);
+  Result<std::shared_ptr<BlockingStore>> open_sqlite(const StoreSettings& settings);
 
   Directory& witness_;
   const StoreModules modules_;  // outlives the stores

@@ -15,6 +15,20 @@ void dump_values(const std::string& header, const std::vector<EffectiveValue>& v
     out.append(value.option->key).append(" = ").append(value.text).append("\n");
 }
 
+std::string describe(const StoreSettings& store) {
+  const std::string type = store_type_name(store.type);
+  switch (store.type) {
+    case StoreType::sqlite:
+      return type + " " + store.path;
+    case StoreType::mongodb:
+      return type + " " + (store.uri.empty() ? "URI not read" : mask_uri(store.uri)) +
+             ", database " + store.database;
+    case StoreType::dynamodb:
+      return type + " " + endpoint_of(dynamo_options(store)) + ", region " + store.region;
+  }
+  return type;
+}
+
 }  // namespace
 
 std::string dump_effective(const Configuration& configuration) {
@@ -41,18 +55,8 @@ std::string summarize(const Configuration& configuration) {
              "\n");
   if (!configuration.daemon.metrics_address.empty())
     out.append("metrics: http://" + configuration.daemon.metrics_address + "/metrics\n");
-  for (const auto& [name, store] : configuration.stores) {
-    out.append("store " + name + ": ");
-    if (store.type == StoreType::sqlite) {
-      out.append("sqlite " + store.path + "\n");
-    } else if (store.type == StoreType::dynamodb) {
-      out.append("dynamodb " + endpoint_of(dynamo_options(store)) + ", region " + store.region +
-                 "\n");
-    } else {
-      const std::string where = store.uri.empty() ? "URI not read" : mask_uri(store.uri);
-      out.append("mongodb " + where + ", database " + store.database + "\n");
-    }
-  }
+  for (const auto& [name, store] : configuration.stores)
+    out.append("store " + name + ": " + describe(store) + "\n");
   std::size_t patterns = 0;
   for (const auto& [name, sequence] : configuration.sequences) patterns += is_pattern(name) ? 1 : 0;
   out.append("sequences: " + std::to_string(configuration.sequences.size() - patterns) +

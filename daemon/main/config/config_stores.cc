@@ -12,31 +12,48 @@
 namespace seqd {
 namespace {
 
-constexpr std::array<const char*, 3> kStoreTypes = {"sqlite", "mongodb", "dynamodb"};
+// In the order of StoreType.
+constexpr std::array kStoreTypes = {"sqlite", "mongodb", "dynamodb"};
+
+class StoreTypes {
+ public:
+  template <typename... Types>
+  explicit constexpr StoreTypes(Types... types) : bits_((bit(types) | ...)) {}
+  constexpr bool has(StoreType type) const { return (bits_ & bit(type)) != 0; }
+
+ private:
+  static constexpr unsigned bit(StoreType type) { return 1U << static_cast<unsigned>(type); }
+  unsigned bits_;
+};
+
+constexpr StoreTypes kSqlite(StoreType::sqlite);
+constexpr StoreTypes kMongodb(StoreType::mongodb);
+constexpr StoreTypes kDynamodb(StoreType::dynamodb);
+constexpr StoreTypes kNetwork(StoreType::mongodb, StoreType::dynamodb);
 
 // Which types of stores an option is for; all, where it does not stand here.
 struct OptionTypes {
   std::string_view key;
-  std::array<bool, 3> types;  // sqlite, mongodb, dynamodb
+  StoreTypes types;
 };
 
-constexpr std::array<OptionTypes, 15> kOptionTypes = {{
-    {"path", {true, false, false}},
-    {"uri", {false, true, false}},
-    {"uri_file", {false, true, false}},
-    {"database", {false, true, false}},
-    {"unsafe_write_concern", {false, true, false}},
-    {"concurrency", {false, true, true}},
-    {"lease_mode", {false, true, true}},
-    {"region", {false, false, true}},
-    {"endpoint", {false, false, true}},
-    {"tls_ca_file", {false, false, true}},
-    {"instances_table", {false, false, true}},
-    {"instances_key", {false, false, true}},
-    {"unsafe_global_table", {false, false, true}},
-    {"aws_credentials_file", {false, false, true}},
-    {"aws_profile", {false, false, true}},
-}};
+constexpr std::array kOptionTypes = {
+    OptionTypes{"path", kSqlite},
+    OptionTypes{"uri", kMongodb},
+    OptionTypes{"uri_file", kMongodb},
+    OptionTypes{"database", kMongodb},
+    OptionTypes{"unsafe_write_concern", kMongodb},
+    OptionTypes{"concurrency", kNetwork},
+    OptionTypes{"lease_mode", kNetwork},
+    OptionTypes{"region", kDynamodb},
+    OptionTypes{"endpoint", kDynamodb},
+    OptionTypes{"tls_ca_file", kDynamodb},
+    OptionTypes{"instances_table", kDynamodb},
+    OptionTypes{"instances_key", kDynamodb},
+    OptionTypes{"unsafe_global_table", kDynamodb},
+    OptionTypes{"aws_credentials_file", kDynamodb},
+    OptionTypes{"aws_profile", kDynamodb},
+};
 
 // What is written and means nothing to a store of this type.
 void check_fits(const std::string& name, StoreType type, const WrittenKeys& written,
@@ -46,7 +63,7 @@ void check_fits(const std::string& name, StoreType type, const WrittenKeys& writ
     if (found == written.end() || fits_store_type(option.key, type)) continue;
     std::string types;
     for (std::size_t at = 0; at < kStoreTypes.size(); ++at)
-      if (option.types[at])
+      if (option.types.has(static_cast<StoreType>(at)))
         types.append(types.empty() ? "\"" : " or \"").append(kStoreTypes[at]).append("\"");
     problems.add(found->second, name + "." + std::string(option.key),
                  "is for stores of type " + types);
@@ -224,7 +241,7 @@ const char* store_type_name(StoreType type) {
 bool fits_store_type(std::string_view key, StoreType type) {
   const auto found = std::find_if(kOptionTypes.begin(), kOptionTypes.end(),
                                   [&](const OptionTypes& option) { return option.key == key; });
-  return found == kOptionTypes.end() || found->types[static_cast<std::size_t>(type)];
+  return found == kOptionTypes.end() || found->types.has(type);
 }
 
 std::string mask_uri(const std::string& uri) {

@@ -16,8 +16,15 @@ constexpr char kDynamodb[] = "dynamodb";
 
 // None: a store of that type needs no module.
 std::optional<Module> module_of(StoreType type) {
-  if (type == StoreType::sqlite) return std::nullopt;
-  return Module(type == StoreType::mongodb ? kMongodb : kDynamodb);
+  switch (type) {
+    case StoreType::mongodb:
+      return Module(kMongodb);
+    case StoreType::dynamodb:
+      return Module(kDynamodb);
+    case StoreType::sqlite:
+      break;
+  }
+  return std::nullopt;
 }
 
 // OK where it is loaded already.
