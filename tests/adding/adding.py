@@ -74,7 +74,10 @@ def use(tree):
     with tempfile.TemporaryDirectory() as scratch:
         socket = f"{scratch}/s"
         config = Path(scratch) / "seqd.toml"
-        config.write_text(f'[daemon]\nsocket = "{socket}"\nstate_dir = "{scratch}/state"\nwitness_dir = "{scratch}/witness"\ndummy = 9\n')
+        config.write_text(
+            f'[daemon]\nsocket = "{socket}"\nstate_dir = "{scratch}/state"\nwitness_dir = "{scratch}/witness"\ndummy = 9\n'
+            f'[store.one]\ntype = "dummy"\npath = "{scratch}/dummy.db"\n'
+        )
         Path(scratch, "witness").mkdir()
         said = Path(scratch) / "said"
         with said.open("w") as out, subprocess.Popen([tree / "build/seqd", "--config", config], stderr=out, stdout=out) as daemon:
@@ -100,6 +103,7 @@ def use_daemon(tree, socket, scratch):
     while not Path(socket).exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert call("dummy") == [None, 7]
+    assert [call("next", "orders"), call("next", "orders")] == [[None, 1], [None, 2]]
     fault, text = call("dummy", 1)[0]
     assert (fault, text.split(":")[0]) == (1, "DUMMY"), text
     options = [option for table in call("config")[1]["tables"] for option in table["options"]]
@@ -125,6 +129,7 @@ def main(directory):
     make(tree, "build/unit-tests", "build/adapter-tests")
     make(tree, "lint-documentation", "lint-generated", "lint-format")
     subprocess.run([tree / "build/unit-tests", "*ummy*,*onformance*,*Method*"], cwd=tree, check=True)
+    subprocess.run([tree / "build/adapter-tests", "Store:*Dummy*"], cwd=tree, check=True)
     use(tree)
     print(f"adding: {len(DUMMIES)} dummies, nothing is missing in the lists")
 

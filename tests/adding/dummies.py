@@ -55,6 +55,69 @@ TEST_CASE("DummyAnswersSevenAndTakesNoParameters") {
 }  // namespace seqd
 """
 
+STORE = """// DummyStore: the dummy of tests/adding, a store that passes every call on to another one.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "daemon/store/blocking_store.h"
+
+namespace seqd {
+
+class DummyStore final : public BlockingStore {
+ public:
+  explicit DummyStore(std::unique_ptr<BlockingStore> store) : store_(std::move(store)) {}
+  LeaseMode lease_mode() const override { return store_->lease_mode(); }
+  StorePlace place() const override { return store_->place(); }
+  Result<Token> identify(const Token& candidate) override { return store_->identify(candidate); }
+  LeaseOutcome lease(const LeaseRequest& request) override { return store_->lease(request); }
+  Resolution resolve(const LeaseRequest& request) override { return store_->resolve(request); }
+  Result<ClaimOutcome> claim(const ClaimRequest& request) override {
+    return store_->claim(request);
+  }
+  Result<BeatOutcome> beat(const BeatRequest& request) override { return store_->beat(request); }
+  Result<CounterReading> read(const ReadRequest& request) override { return store_->read(request); }
+  Result<std::int64_t> advance(const AdvanceRequest& request) override {
+    return store_->advance(request);
+  }
+  ReturnOutcome return_range(const ReturnRequest& request) override {
+    return store_->return_range(request);
+  }
+  Result<InstanceRecords> forget(const ForgetRequest& request) override {
+    return store_->forget(request);
+  }
+  Result<CounterPage> find_counters(const CounterQuery& query) override {
+    return store_->find_counters(query);
+  }
+  std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal) override {
+    return store_->remove_counters(removal);
+  }
+  int concurrency() const override { return 1; }
+
+ private:
+  const std::unique_ptr<BlockingStore> store_;
+};
+
+}  // namespace seqd
+"""
+
+STORE_FIXTURE = """class DummyFixture : public SqliteFixture {
+ public:
+  std::unique_ptr<BlockingStore> open() {
+    return std::make_unique<DummyStore>(SqliteFixture::open());
+  }
+};
+
+"""
+
+OPEN_STORE = """    case StoreType::dummy: {
+      Result<std::unique_ptr<SqliteStore>> file = SqliteStore::open({.path = settings.path});
+      if (!file.ok()) return file.status();
+      return std::shared_ptr<BlockingStore>(std::make_shared<DummyStore>(std::move(*file)));
+    }
+"""
+
 DUMMIES = [
     Dummy(
         "A method",
@@ -74,6 +137,24 @@ DUMMIES = [
                 '"the store of sequences that name none; \\"default\\", or the only store, when empty")\n',
             ),
             Edit("daemon/main/config/config_settings.h", "  std::int64_t dummy = 0;\n", "  std::string default_store;    // never empty once loaded\n"),
+        ],
+    ),
+    Dummy(
+        "A store",
+        [
+            Edit("daemon/store/dummy/dummy_store.h", STORE),
+            Edit("tests/adapters/store_fixtures.h", '#include "daemon/store/dummy/dummy_store.h"\n', '#include "daemon/store/blocking_store.h"\n'),
+            Edit("tests/adapters/store_fixtures.h", STORE_FIXTURE, "  ScratchDirectory directory_;\n};\n\n"),
+            Edit("tests/adapters/store_contract.h", "testing::DummyFixture, ", "testing::DynamoFixture, "),
+            Edit("daemon/main/config/config_settings.h", ", dummy", "{ sqlite, mongodb, dynamodb"),
+            Edit("daemon/main/config/config_stores.cc", ', "dummy"', '{"sqlite", "mongodb", "dynamodb"'),
+            Edit("daemon/main/config/config_stores.cc", ", StoreType::dummy", "kSqlite(StoreType::sqlite"),
+            Edit("daemon/main/config/options/options.def", "|dummy", '"sqlite|mongodb|dynamodb'),
+            Edit("daemon/main/stores.cc", '#include "daemon/store/dummy/dummy_store.h"\n', '#include "daemon/os/shared_segments.h"\n'),
+            Edit("daemon/main/stores.cc", OPEN_STORE, "      return open_sqlite(settings);\n"),
+            Edit("daemon/main/modules/store_modules.cc", "    case StoreType::dummy:\n", "    case StoreType::sqlite:\n"),
+            Edit("daemon/main/config/config_dump.cc", "    case StoreType::dummy:\n", "    case StoreType::sqlite:\n"),
+            Edit("daemon/main/store_warnings.cc", "    case StoreType::dummy:\n", "    case StoreType::sqlite:\n"),
         ],
     ),
     Dummy(
