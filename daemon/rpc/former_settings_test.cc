@@ -150,8 +150,8 @@ TEST_CASE("RepeatOfAnEndedPeriodHasTheProgressionOfThatPeriod", "[former_setting
   CHECK(service.ask(range_request(2, kName, 3)).runs() == Runs{{3, 3, 2}});
   CHECK(service.ask(next_request(3, kName)).id() == 100);
   // By the name of the former period its IDs are found, and those of today are none of it.
-  const auto told = map_of(service.about("explain", 7, "ids@2023-11-14"));
-  CHECK(told.at("id") == "7");
+  const auto answer = map_of(service.about("explain", 7, "ids@2023-11-14"));
+  CHECK(answer.at("id") == "7");
   CHECK(service.world.history.asked_id.second == 4);
   CHECK(service.about("explain", 100, "ids@2023-11-14").code == ErrorCode::BAD_REQUEST);
 }
@@ -191,8 +191,8 @@ TEST_CASE("AvailableIdsOfAStoppedSequenceAreNotJudgedByTheNewProgression", "[for
     service.restart(progression(now));
     CHECK(service.ask(next_request(2, kName)).code == ErrorCode::SEQ_CHANGED);
     CHECK(service.world.core.events.count(EventKind::gap_out_of_bounds) == 0);
-    const auto told = map_of(service.about("explain", 3));
-    CHECK(told.at("answer") == "available");
+    const auto answer = map_of(service.about("explain", 3));
+    CHECK(answer.at("answer") == "available");
     service.restart(progression(former));
     CHECK(service.ask(next_request(3, kName)).id() == 3);
   }
@@ -324,9 +324,9 @@ TEST_CASE("TextThatMayBeOneOfAFormerFormIsNotExplainedAsAnotherId", "[former_set
   service.reload(spelled({"{number:6,base16}", {}}));
   protocol::Buffer params;
   protocol::append_text(params, "000010");
-  const Reply told = service.ask(request("explain", kName, 2, {params.data(), params.size()}));
-  CHECK(told.code == ErrorCode::SEQ_CHANGED);
-  CHECK(told.text.find("\"{number:6}\"") != std::string::npos);
+  const Reply answer = service.ask(request("explain", kName, 2, {params.data(), params.size()}));
+  CHECK(answer.code == ErrorCode::SEQ_CHANGED);
+  CHECK(answer.text.find("\"{number:6}\"") != std::string::npos);
 }
 
 }  // namespace

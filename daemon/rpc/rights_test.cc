@@ -119,45 +119,45 @@ TEST_CASE("WhoMayNotTakeSeesNothingOfTheVolume", "[rpc]") {
 TEST_CASE("TheJournalHasWhoAdministered", "[rpc]") {
   Rights service;
   REQUIRE(service.ask(next_request(1, "orders")).id() == 1);
-  const auto told = [&](const std::string& bytes, std::uint32_t uid = 1'000) {
+  const auto recorded = [&](const std::string& bytes, std::uint32_t uid = 1'000) {
     const std::int64_t before = service.world.core.events.count(EventKind::administered);
     service.world.call(service.world.connect(uid, {}, 4'711), bytes);
     if (service.world.core.events.count(EventKind::administered) == before) return std::string();
     return service.world.core.events.last.at(EventKind::administered).text;
   };
   const std::string who = ", requested by user 1000, process 4711";
-  CHECK(told(request("advance", "orders")) == "advance of \"orders\"" + who);
-  CHECK(told(request("drain", "orders")) == "drain of \"orders\"" + who);
-  CHECK(told(request("advance_store", "default")) == "advance_store of \"default\"" + who);
-  CHECK(told(plain_request(1, "reload")) == "reload" + who);
+  CHECK(recorded(request("advance", "orders")) == "advance of \"orders\"" + who);
+  CHECK(recorded(request("drain", "orders")) == "drain of \"orders\"" + who);
+  CHECK(recorded(request("advance_store", "default")) == "advance_store of \"default\"" + who);
+  CHECK(recorded(plain_request(1, "reload")) == "reload" + who);
   protocol::Buffer confirm;
   protocol::append_map(confirm, 1);
   protocol::append_text(confirm, "confirm");
   protocol::append_bool(confirm, true);
-  CHECK(told(request("decommission", 1, std::string(confirm.data(), confirm.size()))) ==
+  CHECK(recorded(request("decommission", 1, std::string(confirm.data(), confirm.size()))) ==
         "decommission" + who);
-  CHECK(told(request("decommission", 0, "")).empty());
-  CHECK(told(request("drain", "nosuch")).empty());
-  CHECK(told(plain_request(1, "config")).empty());
-  CHECK(told(request("drain", "orders"), kStranger).empty());
+  CHECK(recorded(request("decommission", 0, "")).empty());
+  CHECK(recorded(request("drain", "nosuch")).empty());
+  CHECK(recorded(plain_request(1, "config")).empty());
+  CHECK(recorded(request("drain", "orders"), kStranger).empty());
 }
 
-struct Told {
+struct RightsAnswer {
   std::map<std::string, std::string> caller;
   std::vector<std::map<std::string, std::string>> sequences;
 };
 
-Told told(const Reply& reply) {
+RightsAnswer rights_in(const Reply& reply) {
   REQUIRE(reply.code == ErrorCode::OK);
   protocol::ValueReader reader = reply.result();
   REQUIRE(reader.read_map() == 4U);
-  Told told;
+  RightsAnswer rights;
   REQUIRE(reader.read_text() == "uid");
-  told.caller["uid"] = std::to_string(reader.read_integer().value());
+  rights.caller["uid"] = std::to_string(reader.read_integer().value());
   REQUIRE(reader.read_text() == "administer");
-  told.caller["administer"] = reader.read_bool().value() ? "yes" : "no";
+  rights.caller["administer"] = reader.read_bool().value() ? "yes" : "no";
   REQUIRE(reader.read_text() == "why");
-  told.caller["why"] = reader.read_text().value();
+  rights.caller["why"] = reader.read_text().value();
   REQUIRE(reader.read_text() == "sequences");
   for (std::uint32_t left = reader.read_array().value(); left > 0; --left) {
     REQUIRE(reader.read_map() == 3U);
@@ -168,15 +168,16 @@ Told told(const Reply& reply) {
     row["take"] = reader.read_bool().value() ? "yes" : "no";
     REQUIRE(reader.read_text() == "why");
     row["why"] = reader.read_text().value();
-    told.sequences.push_back(row);
+    rights.sequences.push_back(row);
   }
-  return told;
+  return rights;
 }
 
 TEST_CASE("RightsTellsWhatACallerMayAndWhy", "[rpc]") {
   Rights service;
   const auto asked = [&](std::uint32_t uid, std::vector<std::uint32_t> groups = {}) {
-    return told(service.world.ask(service.world.connect(uid, std::move(groups)), take("rights")));
+    return rights_in(
+        service.world.ask(service.world.connect(uid, std::move(groups)), take("rights")));
   };
   CHECK(asked(kStranger).caller.at("uid") == "1001");
   CHECK(asked(kStranger).caller.at("administer") == "no");
@@ -208,10 +209,11 @@ TEST_CASE("RightsTellsWhatACallerMayAndWhy", "[rpc]") {
 TEST_CASE("RightsSaysOfANameThatIsNoSequenceThatThereIsNone", "[rpc]") {
   Rights service;
   service.world.core.settings.by_name.clear();
-  const Told answer = told(service.world.ask(service.world.connect(0), request("rights", "typo")));
+  const RightsAnswer answer =
+      rights_in(service.world.ask(service.world.connect(0), request("rights", "typo")));
   CHECK(answer.sequences.at(0).at("take") == "no");
   CHECK(answer.sequences.at(0).at("why") == "there is no such sequence");
-  CHECK(told(service.world.ask(service.world.connect(0), plain_request(1, "rights")))
+  CHECK(rights_in(service.world.ask(service.world.connect(0), plain_request(1, "rights")))
             .sequences.empty());
   CHECK(service.by(0, request("rights", "not a name")) == ErrorCode::BAD_REQUEST);
   CHECK(service.by(0, request("rights", 1, "\x07")) == ErrorCode::BAD_REQUEST);

@@ -61,7 +61,7 @@ class ScriptedStore final : public LeaseStore, public ScriptedContents {
   explicit ScriptedStore(const MemoryLog* log = nullptr) : log_(log) {}
 
   StorePlace place() const override {
-    return {where, tells_identity ? std::optional(identity) : std::nullopt};
+    return {where, has_identity ? std::optional(identity) : std::nullopt};
   }
   void identify(const Token& candidate, std::function<void(Result<Token>)> done) override;
   void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
@@ -140,7 +140,7 @@ class ScriptedStore final : public LeaseStore, public ScriptedContents {
 
   std::string where = "memory";
   Token identity{1};
-  bool tells_identity = true;  // without a call
+  bool has_identity = true;  // without a call
   int identity_calls = 0;
 
  private:

@@ -36,18 +36,18 @@ struct LeaseRow {
 };
 
 // Why a caller is not among those of an issue.
-enum class Unnamed : std::uint8_t {
-  nobody,    // no caller is missing
-  lost,      // the daemon ended before the history had it
-  off,       // the configuration says that callers are not recorded
-  dropped,   // it is not kept any more
-  not_told,  // it is shown to administrators only
+enum class CallerMissing : std::uint8_t {
+  no,       // every caller is there
+  lost,     // the daemon ended before the history had it
+  off,      // the configuration says that callers are not recorded
+  dropped,  // it is not kept any more
+  hidden,   // it is shown to administrators only
 };
 
 struct IssueRow {
   IssueSpan span;
-  std::vector<HistoryCaller> callers;  // those still known
-  Unnamed unnamed = Unnamed::nobody;   // why a caller is missing
+  std::vector<HistoryCaller> callers;                // those still known
+  CallerMissing caller_missing = CallerMissing::no;  // why a caller is missing
 };
 
 // What the history has about one ID.

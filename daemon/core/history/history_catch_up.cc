@@ -158,17 +158,17 @@ void HistoryCatchUp::finish(const StateImage& image, const std::vector<GapMade>&
     definition.instance = instance;
     recorder_.logged(definition);
   }
-  tell_ended(image);
+  record_ended(image);
   for (const auto& [id, sequence] : image.sequences) {
     recorder_.logged(sequence.definition);
     if (sequence.returning) recorder_.logged(*sequence.returning);
   }
   for (const auto& [id, read] : read_) {
-    if (image.sequences.contains(id)) tell(id, read);
+    if (image.sequences.contains(id)) record(id, read);
   }
-  for (const LeaseIntended& lease : dropped) tell_untraceable(lease, now_ms);
-  for (const auto& [id, sequence] : image.sequences) tell_rest(sequence, read_[id]);
-  tell_lost(image);
+  for (const LeaseIntended& lease : dropped) record_untraceable(lease, now_ms);
+  for (const auto& [id, sequence] : image.sequences) record_rest(sequence, read_[id]);
+  record_lost(image);
   for (const auto& [id, scope] : image.scopes) recorder_.logged(scope);
 }
 
@@ -180,7 +180,7 @@ void HistoryCatchUp::end() {
 }
 
 // First, since a name may have been used again.
-void HistoryCatchUp::tell_ended(const StateImage& image) {
+void HistoryCatchUp::record_ended(const StateImage& image) {
   for (const auto& [id, read] : read_) {
     if (!read.ended || image.sequences.contains(id)) continue;
     DefineSequence definition;
@@ -188,12 +188,12 @@ void HistoryCatchUp::tell_ended(const StateImage& image) {
     definition.scope = read.scope;
     definition.name = read.name;
     recorder_.logged(definition);
-    tell(id, read);
+    record(id, read);
     recorder_.logged(ForgetSequence{id});
   }
 }
 
-void HistoryCatchUp::tell(SequenceId id, const Read& read) {
+void HistoryCatchUp::record(SequenceId id, const Read& read) {
   for (const HistoryLease& lease : read.leases) recorder_.add_lease(lease);
   for (const Span& issue : read.issues) {
     recorder_.issued(id, issue.begin, issue.end, 0);
@@ -203,16 +203,16 @@ void HistoryCatchUp::tell(SequenceId id, const Read& read) {
     recorder_.add_gap(gap, lease_of(id, gap.begin), instance_of(id));
   }
   for (const auto& [range, wall_ms] : read.returned) recorder_.add_returned(range, wall_ms);
-  for (const LeaseIntended& lease : read.untraceable) tell_untraceable(lease, lease.wall_ms);
+  for (const LeaseIntended& lease : read.untraceable) record_untraceable(lease, lease.wall_ms);
 }
 
-void HistoryCatchUp::tell_untraceable(const LeaseIntended& lease, std::int64_t wall_ms) {
+void HistoryCatchUp::record_untraceable(const LeaseIntended& lease, std::int64_t wall_ms) {
   recorder_.logged(lease);
   recorder_.logged(LeaseClosed{lease.sequence, lease.lease, LeaseEnd::untraceable, wall_ms});
 }
 
 // What the sums say beyond what was read.
-void HistoryCatchUp::tell_rest(const SequenceImage& sequence, const Read& read) {
+void HistoryCatchUp::record_rest(const SequenceImage& sequence, const Read& read) {
   const SequenceId id = sequence.definition.sequence;
   const HistoryMark::Known* before = known(sequence.definition.name);
   const HistoryMark::Known none;
@@ -222,9 +222,9 @@ void HistoryCatchUp::tell_rest(const SequenceImage& sequence, const Read& read) 
   // What is out in blocks is not issued, as far as the history knows.
   const std::vector<AvailableRange> held = held_by(sequence);
   for (const AvailableRange& range : held) {
-    const bool told = std::any_of(read.leases.begin(), read.leases.end(),
-                                  [&](const auto& lease) { return lease.lease == range.lease; });
-    if (told || holds(was_available, range.lease)) continue;
+    const bool read_of = std::any_of(read.leases.begin(), read.leases.end(),
+                                     [&](const auto& lease) { return lease.lease == range.lease; });
+    if (read_of || holds(was_available, range.lease)) continue;
     recorder_.add_lease({id, range.lease, instance_of(id), range.begin, range.end, now_ms_, false});
     complete = false;
   }
@@ -280,7 +280,7 @@ void HistoryCatchUp::give(SequenceId id, std::vector<Span> gone, SequenceTotals 
 }
 
 // Sequences that the log does not know any more: what was available of them is gone with it.
-void HistoryCatchUp::tell_lost(const StateImage& image) {
+void HistoryCatchUp::record_lost(const StateImage& image) {
   std::unordered_set<std::string_view> there;
   for (const auto& [number, sequence] : image.sequences) there.insert(sequence.definition.name);
   for (const auto& [number, read] : read_) {

@@ -70,13 +70,13 @@ class HistoryCatchUp final : public LogReader {
     bool ended = false;  // it was forgotten, in order
   };
 
-  void tell_ended(const StateImage& image);
-  void tell(SequenceId id, const Read& read);
+  void record_ended(const StateImage& image);
+  void record(SequenceId id, const Read& read);
   void closed(const ReturnClosed& entry, bool fresh);
   static void add_issue(Read& read, const Span& issue);
-  void tell_untraceable(const LeaseIntended& lease, std::int64_t wall_ms);
-  void tell_rest(const SequenceImage& sequence, const Read& read);
-  void tell_lost(const StateImage& image);
+  void record_untraceable(const LeaseIntended& lease, std::int64_t wall_ms);
+  void record_rest(const SequenceImage& sequence, const Read& read);
+  void record_lost(const StateImage& image);
   void give(SequenceId id, std::vector<Span> gone, SequenceTotals missing);
   const HistoryMark::Known* known(const std::string& name) const;
 

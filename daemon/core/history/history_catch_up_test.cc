@@ -237,10 +237,10 @@ TEST_CASE("WhatWasAvailableOfALogThatIsGoneIsAGap") {
   CHECK(batch.gaps[0].cause == "corrupt");
   REQUIRE(here.catch_up.found().size() == 1);
   CHECK(here.catch_up.lost_name(here.catch_up.found()[0].sequence) == "invoices");
-  bool told = false;
+  bool found = false;
   for (const HistorySequence& sequence : batch.sequences)
-    told = told || (sequence.name == "invoices" && sequence.ended);
-  CHECK(told);
+    found = found || (sequence.name == "invoices" && sequence.ended);
+  CHECK(found);
 }
 
 TEST_CASE("ASegmentThatIsReadAndRejectedLeavesNothing") {

@@ -103,7 +103,7 @@ TEST_CASE("ALeaseOfTheLastProcessIsComparedBeforeItIsIssued", "[floor_looks]") {
 TEST_CASE("AStoreThatIsAwayAtTheStartKeepsNobodyWaiting", "[floor_looks]") {
   Stopped host;
   host.world().kill();
-  host.world().store.tells_identity = false;
+  host.world().store.has_identity = false;
   host.world().store.identities.assign(3, {Identity::failed});
   host.advance_elsewhere();
   host.start();

@@ -19,7 +19,7 @@ const StoreScope& scope_of(const CoreWorld& world) {
 // A daemon that issued IDs 1 to 3 of 10 from a server, and ended.
 struct Ended {
   explicit Ended(bool clean) {
-    daemon.world.store.tells_identity = false;
+    daemon.world.store.has_identity = false;
     for (std::int64_t id = 1; id <= 3; ++id) REQUIRE(daemon.one("orders") == id);
     daemon.world.settle();
     end(clean);
@@ -46,7 +46,7 @@ struct Ended {
 
 TEST_CASE("FirstContactRecordsTheDatabaseBeforeAnythingIsAskedOfIt", "[store_identity]") {
   CoreWorld world;
-  world.store.tells_identity = false;
+  world.store.has_identity = false;
   world.settings.add("orders");
   world.start();
   REQUIRE(world.store.identity_calls == 1);
@@ -103,10 +103,10 @@ TEST_CASE("AnotherPlaceIssuesNothingBeforeTheStoreHasSaidThatItIsTheSame", "[sto
 
 TEST_CASE("RemainderOfOneDatabaseIsNotIssuedForAnother", "[store_identity]") {
   const bool clean = GENERATE(false, true);
-  const bool tells = GENERATE(false, true);
+  const bool has_identity = GENERATE(false, true);
   Ended ended(clean);
   ended.other_store();
-  ended.world().store.tells_identity = tells;
+  ended.world().store.has_identity = has_identity;
   const std::size_t claims = ended.world().store.claim_calls.size();
   ended.world().start();
   static_cast<void>(ended.world().next("orders"));

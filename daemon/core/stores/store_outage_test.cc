@@ -20,7 +20,7 @@ const StoreScope& scope_of(const CoreWorld& world) {
 // A daemon of a server with IDs 2 to 10 available.
 struct Serving {
   Serving() {
-    world().store.tells_identity = false;
+    world().store.has_identity = false;
     world().restart();
     world().settle();
     REQUIRE(daemon.one("orders") == 1);

@@ -10,9 +10,9 @@ namespace {
 
 TEST_CASE("RestartedHostComparesBeforeItIssuesOrClaims", "[store_restore]") {
   const bool clean = GENERATE(false, true);
-  const bool tells = GENERATE(false, true);
+  const bool has_identity = GENERATE(false, true);
   IdleHost host;
-  host.store().tells_identity = tells;
+  host.store().has_identity = has_identity;
   host.beat();
   host.back_up();
   host.beat();

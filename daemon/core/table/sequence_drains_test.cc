@@ -10,7 +10,7 @@ namespace {
 TEST_CASE("DrainRightAfterAStartWaitsForTheClaim", "[moves]") {
   const bool clean = GENERATE(false, true);
   Mover mover;
-  mover.world().store.tells_identity = false;
+  mover.world().store.has_identity = false;
   mover.restart(clean);
   if (clean) {
     mover.world().table->begin_stop({ErrorCode::STOPPING, "stop"});
@@ -36,7 +36,7 @@ TEST_CASE("DrainRightAfterAStartWaitsForTheClaim", "[moves]") {
 // What is available is ours, as the daemon was killed, and would be issued in the outage.
 TEST_CASE("DrainRightAfterAStartEndsWhenItsStoreIsAway", "[moves]") {
   Mover mover;
-  mover.world().store.tells_identity = false;
+  mover.world().store.has_identity = false;
   mover.kill();
   mover.world().store.identities = {{ScriptedStore::IdentityScript::Kind::failed}};
   mover.world().start();

@@ -213,11 +213,11 @@ void Purge::removed(const std::vector<RemovalOutcome>& outcomes) {
     report_.after = report_.counters.back().key;
     report_.more = true;
   }
-  tell();
+  raise_removed();
   finish(report_);
 }
 
-void Purge::tell() const {
+void Purge::raise_removed() const {
   std::int64_t count = 0;
   const Period* first = nullptr;
   const Period* last = nullptr;

@@ -73,7 +73,7 @@ class Purge {
                            std::int64_t here_s) const;
   // Why a counter stays that this host still has something of; empty: it has nothing.
   std::string use_here(const Period& period) const;
-  void tell() const;
+  void raise_removed() const;
   void finish(const Result<PurgeReport>& report);
 
   const CoreContext context_;

@@ -42,7 +42,7 @@ struct Housekeeping : Orders {
                           const std::string& after = "") {
     std::optional<Result<PurgeReport>> answer;
     const Status begun = purge->begin({name, remove, after, 500, 77},
-                                      [&](const Result<PurgeReport>& told) { answer = told; });
+                                      [&](const Result<PurgeReport>& result) { answer = result; });
     if (!begun.ok()) return begun;
     CHECK_FALSE(answer.has_value());
     world.settle();

@@ -12,11 +12,11 @@ void RunwayWatch::check(SequenceTable& table, EventSink& events) {
   const auto& runway = table.accounts().rates().smallest_in_outage();
   if (!runway || runway->ms >= kSoonMs) {
     // Without one the outage is over; a runway that is long again is no news of its own.
-    if (!runway) told_ = false;
+    if (!runway) warned_ = false;
     return;
   }
-  if (told_) return;
-  told_ = true;
+  if (warned_) return;
+  warned_ = true;
   const Sequence& sequence = table.at(runway->sequence);
   const std::string& store = sequence.scope().store_name();
   events.raise({EventKind::runway_short,

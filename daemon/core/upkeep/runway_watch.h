@@ -19,7 +19,7 @@ class RunwayWatch {
   void check(SequenceTable& table, EventSink& events);
 
  private:
-  bool told_ = false;
+  bool warned_ = false;
 };
 
 }  // namespace seqd

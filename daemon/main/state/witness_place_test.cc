@@ -36,8 +36,9 @@ TEST_CASE("TheWitnessLiesInTheFirstTmpfsThereIs", "[config]") {
 
 TEST_CASE("WhatTheConfigurationSaysIsTakenAsItIs", "[config]") {
   const Memory memory;
-  const std::string told = memory.path + "/told";
-  CHECK(open_witness_place(told, "/var/lib/seqd", {memory.path + "/one"}).value()->path() == told);
+  const std::string configured = memory.path + "/configured";
+  CHECK(open_witness_place(configured, "/var/lib/seqd", {memory.path + "/one"}).value()->path() ==
+        configured);
   CHECK_FALSE(std::filesystem::exists(memory.path + "/one"));
 }
 

@@ -36,17 +36,17 @@ Explanation returned(const IdFacts& facts) {
 
 std::string issued_text(const IssueRow& issue) {
   if (!issue.callers.empty()) return "issued";
-  switch (issue.unnamed) {
-    case Unnamed::lost:
+  switch (issue.caller_missing) {
+    case CallerMissing::lost:
       return "issued; the daemon ended before it had recorded the caller (it was killed, or the "
              "power or the disk failed)";
-    case Unnamed::off:
+    case CallerMissing::off:
       return "issued; callers are not recorded (daemon.history_callers)";
-    case Unnamed::dropped:
+    case CallerMissing::dropped:
       return "issued; the history no longer has the caller";
-    case Unnamed::not_told:
+    case CallerMissing::hidden:
       return "issued; the caller is shown to administrators only (daemon.admins)";
-    case Unnamed::nobody:
+    case CallerMissing::no:
       break;
   }
   return "issued";

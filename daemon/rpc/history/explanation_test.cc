@@ -32,17 +32,18 @@ TEST_CASE("AnAvailableIdIsAvailableWhateverElseIsKnown") {
 TEST_CASE("AnIssueIsExplainedWithOrWithoutItsCaller") {
   IdFacts facts = known(500);
   IssueRow& issue = facts.history.issue.emplace();
-  const auto says = [&facts](Unnamed why, const char* words) {
-    facts.history.issue->unnamed = why;
+  const auto says = [&facts](CallerMissing why, const char* words) {
+    facts.history.issue->caller_missing = why;
     return explain(facts).fate == IdFate::issued &&
            explain(facts).text.find(words) != std::string::npos;
   };
-  CHECK(says(Unnamed::lost, "killed"));
-  CHECK(says(Unnamed::off, "history_callers"));
-  CHECK(says(Unnamed::dropped, "no longer has the caller"));
-  CHECK(says(Unnamed::not_told, "administrators"));
+  CHECK(says(CallerMissing::lost, "killed"));
+  CHECK(says(CallerMissing::off, "history_callers"));
+  CHECK(says(CallerMissing::dropped, "no longer has the caller"));
+  CHECK(says(CallerMissing::hidden, "administrators"));
   // Only a kill is blamed for what a kill did.
-  for (const Unnamed why : {Unnamed::off, Unnamed::dropped, Unnamed::not_told})
+  for (const CallerMissing why :
+       {CallerMissing::off, CallerMissing::dropped, CallerMissing::hidden})
     CHECK_FALSE(says(why, "killed"));
   issue.callers.emplace_back();
   CHECK(explain(facts).text == "issued");

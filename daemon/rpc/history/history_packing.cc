@@ -40,17 +40,17 @@ void pack_gap(Packer& packer, const IdProgression* progression, const GapRow& ro
 }
 
 // Nil: every caller is named.
-void pack_unnamed(Packer& packer, Unnamed unnamed) {
-  switch (unnamed) {
-    case Unnamed::nobody:
+void pack_unnamed(Packer& packer, CallerMissing caller_missing) {
+  switch (caller_missing) {
+    case CallerMissing::no:
       return pack_nil(packer, "unnamed");
-    case Unnamed::lost:
+    case CallerMissing::lost:
       return pack_pair(packer, "unnamed", "lost");
-    case Unnamed::off:
+    case CallerMissing::off:
       return pack_pair(packer, "unnamed", "off");
-    case Unnamed::dropped:
+    case CallerMissing::dropped:
       return pack_pair(packer, "unnamed", "dropped");
-    case Unnamed::not_told:
+    case CallerMissing::hidden:
       return pack_pair(packer, "unnamed", "administrators");
   }
 }
@@ -69,7 +69,7 @@ void pack_issue(Packer& packer, const IdProgression* progression, const IssueRow
     pack_pair(packer, "name", caller.name);
   }
   pack_pair(packer, "others", row.span.others);
-  pack_unnamed(packer, row.unnamed);
+  pack_unnamed(packer, row.caller_missing);
 }
 
 void pack_lease(Packer& packer, const IdFacts& facts) {

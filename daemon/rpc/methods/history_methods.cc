@@ -202,7 +202,7 @@ void hide_callers(IdAnswer& answer, UserId user) {
     return caller.uid != user || user == kNoUserOrGroup;
   };
   if (std::erase_if(answer.issue->callers, others) > 0) {
-    answer.issue->unnamed = Unnamed::not_told;
+    answer.issue->caller_missing = CallerMissing::hidden;
     answer.issue->span.others = answer.issue->span.others || !answer.issue->callers.empty();
   }
 }

@@ -163,8 +163,10 @@ TEST_CASE("CallersThatAreNotRecordedAreNotThereAndThoseThatWereAreRemoved") {
   REQUIRE(kept.write(named(2, kNowMs, 2, "another-caller")).ok());
   CHECK_FALSE(prune(kept, kNowMs));
   CHECK(rows(kept, "caller") == 0);
-  CHECK((kept.id(1).issue->callers.empty() && kept.id(1).issue->unnamed == Unnamed::dropped));
-  CHECK((kept.id(2).issue->callers.empty() && kept.id(2).issue->unnamed == Unnamed::off));
+  CHECK((kept.id(1).issue->callers.empty() &&
+         kept.id(1).issue->caller_missing == CallerMissing::dropped));
+  CHECK((kept.id(2).issue->callers.empty() &&
+         kept.id(2).issue->caller_missing == CallerMissing::off));
   CHECK_FALSE((has_bytes(kept, "a-distinctive-caller") || has_bytes(kept, "another-caller")));
   // Their numbers are not given to others.
   kept.limits.callers = true;
@@ -228,8 +230,8 @@ TEST_CASE("WhyACallerIsMissingIsTold") {
   batch.spans[2].callers[1] = 0;
   batch.spans[2].caller_count = 2;
   REQUIRE(kept.write(batch).ok());
-  CHECK(kept.id(1).issue->unnamed == Unnamed::lost);
-  CHECK(kept.id(2).issue->unnamed == Unnamed::nobody);
+  CHECK(kept.id(1).issue->caller_missing == CallerMissing::lost);
+  CHECK(kept.id(2).issue->caller_missing == CallerMissing::no);
   // Named, and perhaps somebody else.
   CHECK(kept.id(3).issue->callers.size() == 1);
   CHECK(kept.id(3).issue->span.others);

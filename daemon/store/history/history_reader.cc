@@ -205,7 +205,7 @@ Status HistoryReader::read_callers(std::int64_t first, std::string_view others, 
   issue.span.caller_count = static_cast<std::uint8_t>(std::min(rows.size(), IssueSpan::kNamed));
   for (const std::int64_t row : rows) {
     if (row == 0 || row == kCallersOff) {
-      issue.unnamed = row == 0 ? Unnamed::lost : Unnamed::off;
+      issue.caller_missing = row == 0 ? CallerMissing::lost : CallerMissing::off;
       continue;
     }
     const std::size_t named = issue.callers.size();
@@ -217,9 +217,9 @@ Status HistoryReader::read_callers(std::int64_t first, std::string_view others, 
                               caller.name = query.text(2);
                             });
     if (!status.ok()) return status;
-    if (issue.callers.size() == named) issue.unnamed = Unnamed::dropped;
+    if (issue.callers.size() == named) issue.caller_missing = CallerMissing::dropped;
   }
-  const bool some = issue.unnamed != Unnamed::nobody && !issue.callers.empty();
+  const bool some = issue.caller_missing != CallerMissing::no && !issue.callers.empty();
   issue.span.others = issue.span.others || some;
   return {};
 }
