@@ -1,5 +1,7 @@
 #include "tests/adapters/mongo/mongos_proxy.h"
 
+#include <utility>
+
 #include "tests/adapters/mongo/mongo_front.h"
 #include "tests/adapters/mongo/mongo_wire.h"
 
@@ -24,24 +26,30 @@ bool is_alone(MongoServer& server) {
 
 }  // namespace
 
-MongosProxy::MongosProxy(MongoServer& server)
+MongosProxy::MongosProxy(MongoServer& server, Says says)
     : upstream_(writable_port(server)),
       user_(user_in(server.uri())),
-      alone_(is_alone(server)),
+      says_mongos_(says == Says::mongos && !is_alone(server)),
       server_([this](int client) { serve(client); }) {}
 
 std::string MongosProxy::uri() const {
-  return "mongodb://" + user_ + "127.0.0.1:" + std::to_string(server_.port()) + "/";
+  return "mongodb://" + user_ + "127.0.0.1:" + std::to_string(server_.port()) +
+         (says_mongos_ ? "/" : "/?directConnection=true");
 }
 
 void MongosProxy::answer(const std::string& command, int times, const std::string& reply) {
   const std::lock_guard lock(mutex_);
-  answers_[command] = {times, reply, true};
+  answers_[command] = {times, reply, true, ""};
 }
 
 void MongosProxy::refuse(const std::string& command, int times, const std::string& reply) {
   const std::lock_guard lock(mutex_);
-  answers_[command] = {times, reply, false};
+  answers_[command] = {times, reply, false, ""};
+}
+
+void MongosProxy::refuse_next(const std::string& command, const std::string& reply) {
+  const std::lock_guard lock(mutex_);
+  answers_[command].next = reply;
 }
 
 int MongosProxy::seen(const std::string& command) {
@@ -77,15 +85,16 @@ bool MongosProxy::is_carried_out(const std::string& command) {
 
 Document MongosProxy::judged(const std::string& command, const Document& reply) {
   if (bson_has_field(reply.get(), "maxWireVersion"))
-    return alone_ ? Document(reply.get()) : as_mongos(reply);
+    return says_mongos_ ? as_mongos(reply) : Document(reply.get());
   const std::lock_guard lock(mutex_);
   ++seen_[command];
   const auto found = answers_.find(command);
   if (found == answers_.end() || found->second.times == 0) return Document(reply.get());
-  --found->second.times;
+  Answer& now = found->second;
   bson_error_t error = {};
-  bson_t* parsed = bson_new_from_json(
-      reinterpret_cast<const std::uint8_t*>(found->second.reply.data()), -1, &error);
+  bson_t* parsed =
+      bson_new_from_json(reinterpret_cast<const std::uint8_t*>(now.reply.data()), -1, &error);
+  if (--now.times == 0 && !now.next.empty()) now = {1, std::exchange(now.next, {}), false, ""};
   if (parsed == nullptr) return {};  // the driver refuses it, and the test fails
   Document out(parsed);
   bson_destroy(parsed);

@@ -16,9 +16,12 @@ namespace seqd::testing {
 
 class MongosProxy {
  public:
+  // What it says it is: a mongos, or what it is in front of.
+  enum class Says { mongos, itself };
+
   // In front of the primary of the replica set `server` is on; or of a server alone, which it says
   // it is then.
-  explicit MongosProxy(MongoServer& server);
+  explicit MongosProxy(MongoServer& server, Says says = Says::mongos);
   MongosProxy(const MongosProxy&) = delete;
   MongosProxy& operator=(const MongosProxy&) = delete;
 
@@ -28,6 +31,8 @@ class MongosProxy {
   void answer(const std::string& command, int times, const std::string& reply);
   // The same of commands that are not carried out.
   void refuse(const std::string& command, int times, const std::string& reply);
+  // The same, once, of the command behind those.
+  void refuse_next(const std::string& command, const std::string& reply);
   // How many commands of that name have come.
   int seen(const std::string& command);
 
@@ -36,6 +41,7 @@ class MongosProxy {
     int times = 0;
     std::string reply;
     bool carried_out = true;
+    std::string next;  // the reply to one more that is not carried out; empty: none
   };
 
   void serve(int client);
@@ -45,7 +51,7 @@ class MongosProxy {
 
   const int upstream_;
   const std::string user_;
-  const bool alone_;
+  const bool says_mongos_;
   std::mutex mutex_;  // guards what follows
   std::map<std::string, Answer> answers_;
   std::map<std::string, int> seen_;

@@ -23,6 +23,9 @@ struct CommandTrace {
   bool nothing_applied(bool through_mongos) const {
     return succeeded == 0 && (through_mongos ? disproved_by_shard : disproved) == started;
   }
+  // An attempt without an answer may still be applied: the server keeps no record of a repeat that
+  // changed nothing, and the driver gives up the session in which a number would fence it off.
+  bool has_open_attempt() const { return started > succeeded + disproved; }
 };
 
 // While it lives, the findAndModify, commitTransaction and insert commands of this thread are

@@ -226,7 +226,8 @@ MongoInsert::Answer MongoInsert::send(const std::vector<Document>& documents) {
     MongoReply reply;
     // The server's own words are in the trace; what the driver makes of them says less.
     static_cast<void>(mongoc_bulk_operation_execute(bulk.get(), reply.uninitialised(), &error));
-    answer = read_answer(error, reply.get(), scope.trace(), clients_.through_mongos(connection));
+    answer = read_answer(error, reply.get(), scope.trace(), clients_.through_mongos(connection),
+                         scope.trace().has_open_attempt());
   }
   if (answer.kind != Answer::Kind::unknown || answer.transaction_number == 0) return answer;
   return repeat(documents, connection, session.get(), std::move(answer));
@@ -258,7 +259,7 @@ MongoInsert::Answer MongoInsert::repeat(const std::vector<Document>& documents,
         connection.get(), clients_.target().database.c_str(), command.get(), nullptr, options.get(),
         reply.uninitialised(), &error));
     Answer answer =
-        read_answer(error, reply.get(), scope.trace(), clients_.through_mongos(connection));
+        read_answer(error, reply.get(), scope.trace(), clients_.through_mongos(connection), true);
     if (answer.kind == Answer::Kind::decided) return answer;
     // A refusal now proves nothing about earlier attempts.
     first.error = std::move(answer.error);
@@ -269,7 +270,8 @@ MongoInsert::Answer MongoInsert::repeat(const std::vector<Document>& documents,
 }
 
 MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const bson_t* reply,
-                                             const CommandTrace& trace, bool through_mongos) const {
+                                             const CommandTrace& trace, bool through_mongos,
+                                             bool repeated) const {
   Answer answer;
   answer.transaction_number = trace.transaction_number;
   const auto concern = trace.inserted ? document_in(trace.inserted->get(), "writeConcernError")
@@ -286,7 +288,9 @@ MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const bs
     answer.inserted = number_in(trace.inserted->get(), "n");
     answer.refusal = first_in(trace.inserted->get(), "writeErrors");
     const auto code = answer.refusal ? code_of(*answer.refusal) : 0;
-    if (answer.refusal && !proves_not_inserted(code, through_mongos)) {
+    // What passes by itself does not keep an earlier attempt from coming late.
+    const bool may_come = repeated && is_transient_error(code);
+    if (answer.refusal && (may_come || !proves_not_inserted(code, through_mongos))) {
       answer.kind = Answer::Kind::unknown;
       answer.error = {is_transient_error(code) ? ErrorCode::UNAVAILABLE : ErrorCode::STORE_REFUSED,
                       fmt::format("{}: {} (code {})", clients_.where(batch_.collection),

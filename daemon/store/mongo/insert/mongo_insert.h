@@ -61,8 +61,9 @@ class MongoInsert {
   Answer send(const std::vector<Document>& documents);
   Answer repeat(const std::vector<Document>& documents, const MongoConnection& connection,
                 mongoc_client_session_t* session, Answer first);
+  // `repeated`: an earlier attempt of the same write was not answered.
   Answer read_answer(const bson_error_t& error, const bson_t* reply,
-                     const struct CommandTrace& trace, bool through_mongos) const;
+                     const struct CommandTrace& trace, bool through_mongos, bool repeated) const;
   // True: the remaining documents may continue with the _id `next`.
   bool take(const Answer& answer, std::int64_t first, std::size_t count, std::int64_t& next);
   bool take_refusal(const Document& refusal, std::int64_t id);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/adapters/mongo/mongo_people.h"
+#include "tests/adapters/mongo/mongos_proxy.h"
 
 #include <catch2/catch.hpp>
 
@@ -82,6 +83,23 @@ TEST_CASE("MongoInsert: an answer that the driver's repeat has lost too is asked
   }
   require_ids(outcomes, {1, 2});
   REQUIRE(people.server.count("people") == 2);
+}
+
+TEST_CASE("MongoInsert: an attempt that may come late is not refused with its repeat", "[mongo]") {
+  People people(kMongoReplicaSet);
+  MongosProxy member(people.server, MongosProxy::Says::itself);
+  MongoStoreOptions options = people.server.options();
+  options.uri = member.uri();
+  people.store = open_mongo_store(options);
+  // To the first attempt, which may be applied; and to the driver's repeat, which is not.
+  member.refuse("insert", 1, R"({"ok": 0, "code": 91, "errmsg": "it is going away",
+                                 "errorLabels": ["RetryableWriteError"]})");
+  member.refuse_next("insert", R"({"ok": 1, "n": 0, "writeErrors": [
+                                   {"index": 0, "code": 365, "errmsg": "no room in the cache"}]})");
+  // Asked for by its number: then the server has applied it, at one of the attempts.
+  require_ids(people.insert({"Ada"}), {1});
+  REQUIRE(member.seen("insert") == 3);
+  REQUIRE(people.server.count("people") == 1);
 }
 
 TEST_CASE("MongoInsert: a server that never answers leaves the outcome unknown and says which _id",
