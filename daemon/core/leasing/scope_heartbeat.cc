@@ -23,6 +23,11 @@ void StoreScope::beat() {
   compare(proof_.beat_of_owner(instance()));
 }
 
+void StoreScope::compare_before_claim() {
+  proof_.move_to(StoreProof::State::comparing);
+  compare(proof_.beat_before_claim(instance()));
+}
+
 void StoreScope::compare(const BeatRequest& request) {
   ASSERT(store_ != nullptr && !beat_in_flight_);
   beat_in_flight_ = request;
@@ -31,10 +36,21 @@ void StoreScope::compare(const BeatRequest& request) {
   }));
 }
 
+// A heartbeat was compared. By the first row that holds:
+//
+//   answer                               proof becomes   next
+//   too late: stopping, or refused       -               -
+//   of an instance that was replaced     -               beat() for the present one
+//   an error                             see not_compared()
+//   an older copy by other means         restored        -
+//   a lower heartbeat, or no entry       restored        -
+//   owned; the former instance's         -               that of this instance is raised
+//   owned; of this instance              confirmed       the store may be called
+//   not owned; an older copy before      see bind()      the log has it as current again; bind()
+//   not owned                            see bind()      bind()
 void StoreScope::compared(const Result<BeatOutcome>& result) {
   const BeatRequest request = *std::exchange(beat_in_flight_, std::nullopt);
   if (stopping() || refuses()) return;
-  // Of an instance that this was before: what followed from that is done.
   if (request.instance != instance() && request.instance != heartbeat().instance) return beat();
   if (!result.ok()) return not_compared(result.status());
   if (!result->why.ok()) return refuse_restored(result->why, false);
@@ -44,22 +60,30 @@ void StoreScope::compared(const Result<BeatOutcome>& result) {
     return refuse_restored(older_copy("store \"" + store_name() + "\" (" + place_.text + ")",
                                       request.known, result->beat),
                            is_gone);
-  if (owned()) {
-    // The former one is kept until there is one of this instance.
-    if (!request.raise) return compare({instance(), known_beat(), true});
-    note_beat(instance(), result->beat);
-    if (proof_.state() == StoreProof::State::confirmed) return;
-    proof_.move_to(StoreProof::State::confirmed);
-    owner_.scope_owned(id());
-    return;
-  }
-  // An operator has put the right database in place again.
+  // The log keeps the former one until there is one of this instance.
+  if (owned() && !request.raise) return compare({instance(), known_beat(), true});
+  if (owned()) return confirm(result->beat);
+  // An older copy before, and now the right database again: an operator has put it in place.
   if (heartbeat().age != StoreAge::current)
     note_beat(heartbeat().instance, request.raise ? result->beat : heartbeat().beat);
   bind(StoreProof::State::identified);
 }
 
-// Nothing is leased before it succeeds once; later ones come regularly.
+// The store has `beat` of this instance.
+void StoreScope::confirm(std::int64_t beat) {
+  note_beat(instance(), beat);
+  if (proof_.state() == StoreProof::State::confirmed) return;
+  proof_.move_to(StoreProof::State::confirmed);
+  owner_.scope_owned(id());
+}
+
+// The heartbeat could not be compared:
+//
+//   state                   proof becomes   next
+//   confirmed               -               the next regular beat()
+//   not owned yet           unknown         the identity again after a pause; then the next loss of
+//                                           a claim is doubted
+//   owned, not confirmed    -               the heartbeat again after a pause; no lease before
 void StoreScope::not_compared(const Status& failure) {
   if (proof_.state() == StoreProof::State::confirmed) return note(as_seen_of_store(failure));
   if (!owned()) {

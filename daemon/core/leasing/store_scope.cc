@@ -20,6 +20,7 @@ constexpr StateTable<StoreScope::Closing> StoreScope::kMoves = {
     {Closing::away, "away", {Closing::reached}},
 };
 
+// proof_ reads the definition before claim_ takes it: members are made in the order of the class.
 StoreScope::StoreScope(const CoreContext& context, Owner& owner, DefineScope definition,
                        Known known, LeaseStore* store)
     : context_(context),
@@ -35,6 +36,7 @@ void StoreScope::start() {
   if (store_ == nullptr || stopping()) return;
   place_ = store_->place();
   place_.text = place_record(place_.text);
+  // An identity that takes a call is not awaited where the place is the same.
   if (!place_.identity && claim_.owned_in_log() && proof_.expects(place_.text)) open();
   identify();
 }
@@ -50,27 +52,43 @@ void StoreScope::identify() {
   }));
 }
 
+// By the first row that holds:
+//
+//   the store has                            becomes              next
+//   another identity, and ranges are left    proof changed        -
+//   another identity, and nothing is left    a new instance       the same as of its own identity
+//   its own; a heartbeat to compare first    proof comparing      compare()
+//   its own, or the first that is found      see bind()           bind()
 void StoreScope::identified(const Token& identity) {
   ASSERT(!refuses());
   if (proof_.is_another(identity)) {
     if (owner_.scope_holds(id())) return refuse_changed();
-    // Nothing is left of the former one; its records of this instance stay there.
+    // The records of the former instance stay in the former database.
     owner_.scope_moves(id());
     claim_.renew(context_.random);
     context_.log.append(definition());
     note_beat({}, 0);
   }
   identity_ = identity;
-  if (!proof_.compares_first(claim_.owned_in_log())) return bind(StoreProof::State::identified);
-  proof_.move_to(StoreProof::State::comparing);
-  compare(proof_.beat_before_claim(instance()));
+  if (proof_.compares_first(claim_.owned_in_log())) return compare_before_claim();
+  bind(StoreProof::State::identified);
 }
 
-// What is leased from here on is this database's: the record comes first.
+// The database that was found is the one that ranges are leased from; `as`: identified or accepted.
+//
+//   the log has   the remainder   proof becomes                            next
+//   another one   owned           binding; identified when it is durable   open(), then
+//   another one   not owned       `as`                                     begin_claim()
+//   this one      owned           `as`                                     open()
+//   this one      not owned       `as`                                     begin_claim()
+//
+// So nothing is leased before the log has it: a claim waits for its own record, and for this one
+// with it.
 void StoreScope::bind(StoreProof::State as) {
   const bool is_new = proof_.bind(identity_, place_.text);
+  const bool is_owned = claim_.owned_in_log();
   if (is_new) context_.log.append(*bound());
-  if (is_new && claim_.owned_in_log()) {
+  if (is_new && is_owned) {
     proof_.move_to(StoreProof::State::binding);
     owner_.when_durable([this] {
       proof_.move_to(StoreProof::State::identified);
@@ -79,10 +97,11 @@ void StoreScope::bind(StoreProof::State as) {
     return;
   }
   proof_.move_to(as);
-  if (claim_.owned_in_log()) return open();
-  begin_claim();  // which waits until its own record is durable, and this one with it
+  if (is_owned) return open();
+  begin_claim();
 }
 
+// The ranges may be issued. The store may be called when the heartbeat is confirmed.
 void StoreScope::open() {
   // It may have been left clean meanwhile.
   ASSERT(bound() && (claim_.owned_in_log() || stopping()));
@@ -122,12 +141,23 @@ void StoreScope::send_claim() {
                 alive_.guard([this](const Result<ClaimOutcome>& result) { answered(result); }));
 }
 
+// The claim was answered:
+//
+//   answer                claim becomes   proof becomes   next
+//   SEQ_REGRESSED         waiting         restored        -
+//   another error         retrying        -               the same claim after a pause
+//   won                   won             -               open() when that is durable
+//   lost, and doubted     waiting         comparing       the store may be an older copy: compare()
+//   lost, and believed    losing          -               gaps, then a new instance: lose()
 void StoreScope::answered(const Result<ClaimOutcome>& result) {
   if (stopping()) return;
+  if (result.status().code() == ErrorCode::SEQ_REGRESSED) {
+    claim_.move_to(ScopeClaim::State::waiting);
+    return refuse_restored(result.status(), false);
+  }
   if (!result.ok()) {
-    const bool is_older = result.status().code() == ErrorCode::SEQ_REGRESSED;
-    claim_.move_to(is_older ? ScopeClaim::State::waiting : ScopeClaim::State::retrying);
-    return is_older ? refuse_restored(result.status(), false) : pause(result.status());
+    claim_.move_to(ScopeClaim::State::retrying);
+    return pause(result.status());
   }
   store_answered();
   if (*result == ClaimOutcome::won) {
@@ -136,11 +166,8 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
     owner_.when_durable([this] { open(); });
     return;
   }
-  if (!claim_.lose(heartbeat().beat > 0)) {
-    // Perhaps it was restored after the first read. Without a heartbeat its entry shows it.
-    proof_.move_to(StoreProof::State::comparing);
-    return compare(proof_.beat_before_claim(instance()));
-  }
+  const bool is_believed = claim_.lose(heartbeat().beat > 0);
+  if (!is_believed) return compare_before_claim();
   context_.events.raise(
       {EventKind::fenced,
        "another daemon has taken over the remainder of store \"" + store_name() + "\"",
@@ -148,8 +175,9 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
   lose();
 }
 
-// The new instance is recorded after the last gap: a daemon that is killed in between finds the
-// former instance, loses it once more, and continues here.
+// All available becomes a gap, in several turns if it is much. The new instance is recorded after
+// the last gap: a daemon that is killed in between finds the former instance, loses its claim once
+// more, and continues here.
 void StoreScope::lose() {
   ASSERT(claim_.state() == ScopeClaim::State::losing);
   if (!owner_.scope_lost(id())) {

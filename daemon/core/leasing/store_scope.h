@@ -19,11 +19,10 @@
 //   a kill, other place  unknown waiting, binding waiting, identified owned
 //   a stop               unknown waiting, comparing waiting, identified claiming, identified owned
 //
-// A claim that is lost can send the proof back to comparing. A proof that refuses stops the scope,
-// whatever the claim is; begin_again() makes it a new instance. What follows from a record waits
-// until it is durable: a lease for its binding, a claim for its nonce, an ID for a claim that was
-// won. A new move is a row of the part's kMoves, its line in the diagram, and a move_to(). Owned by
-// the SequenceTable; loop thread.
+// Tables above identified(), bind(), answered() (store_scope.cc), compared() and not_compared()
+// (scope_heartbeat.cc) show what each answer of the store changes. A proof that refuses stops the
+// scope, whatever the claim is. What follows from a record waits until it is durable: a lease for
+// its binding, a claim for its nonce, an ID for a claim that was won. Owned by Scopes; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -73,33 +72,33 @@ class StoreScope {
   bool changed() const { return proof_.state() == StoreProof::State::changed; }
   bool restored() const { return proof_.state() == StoreProof::State::restored; }
   bool refuses() const { return proof_.refuses(); }
+  // An older copy, whose counters this host has raised.
   bool raised() const { return restored() && heartbeat().age == StoreAge::raised; }
-  // Why it refuses; else why the newest call failed: OK when it was answered, or has not ended yet.
+  // Why it refuses; else StoreHealth::error().
   const Status& last_error() const { return refuses() ? refusal_ : health_.error(); }
   // "ready", "waiting" (nothing is issued yet), "down" (no new IDs come), "changed" or "restored".
   const char* state_name() const;
 
-  // Begins to call the store, if there is one; once.
+  // Calls the store, if there is one; once.
   void start();
-  // Compares and raises the heartbeat, if the store is known; to be called regularly.
+  // Compares and raises the heartbeat while it is owned; regularly.
   void beat();
-  // A lease was refused by a database that is an older copy.
+  // A lease or a return was refused because the database is an older copy.
   void found_restored();
-  // See raised(); where another copy is put in place, it is gone.
+  // All counters of a restored() store were raised; false: not in the copy that is in place now.
   void note_raise(bool is_there);
-  // restored(): as another instance; what was held is recorded as gaps before.
+  // Uses a restored() store, as a new instance. Before, all that is held has become gaps.
   void begin_again();
   // How a call of one of the sequences ended; OK: the store answered.
   void note(const Status& outcome);
   // See MeasuredStore::silent_ms(); regularly.
   void note_silence(std::int64_t ms);
-  // The daemon ends. Asks the store once more, where something is held of it: see leave_clean().
+  // The daemon ends. Calls the store once more if something is held of it: see leave_clean().
   void stop();
-  // After stop(): the store has answered, or will not.
+  // After stop(): no answer is awaited.
   bool settled() const { return closing_ != Closing::probing; }
-  // Records that the remainder is left clean. The daemon ends: nothing may be issued after this.
-  // False: there was nothing to record. A store that does not answer leaves the scope as a kill
-  // would: a claim could not be made at the next start either, and the witness needs none.
+  // Records that the remainder is left clean; nothing may be issued after this. False: it stays as
+  // a kill leaves it. So it does if the store was not reached: the next start could not claim it.
   bool leave_clean();
 
  private:
@@ -107,28 +106,29 @@ class StoreScope {
   static const StateTable<Closing> kMoves;
 
   bool stopping() const { return closing_ != Closing::no; }
-  // The proof.
+  // --- store_scope.cc: the identity
   void identify();
   void identified(const Token& identity);
   void bind(StoreProof::State as);
   void open();
+  void refuse_changed();
+  // --- scope_heartbeat.cc
+  void compare_before_claim();
   void compare(const BeatRequest& request);
   void compared(const Result<BeatOutcome>& result);
+  void confirm(std::int64_t beat);
   void not_compared(const Status& failure);
   void note_beat(const Token& instance, std::int64_t beat);
   void record_heartbeat();
-  void refuse_changed();
   void refuse_restored(const Status& why, bool is_gone);
-  // The claim.
+  // --- store_scope.cc: the claim, health, closing
   void begin_claim();
   void send_claim();
   void answered(const Result<ClaimOutcome>& result);
   void lose();
-  // The store's health.
+  void pause(const Status& status);
   void store_answered();
   void fail(const Status& status, std::int64_t for_ms = 0);
-  void pause(const Status& status);
-  // Closing.
   void probe();
 
   const CoreContext& context_;
@@ -137,13 +137,13 @@ class StoreScope {
   StorePlace place_;  // of store_; its text as the log has it
   Token identity_{};  // as the store returned it
   StoreProof proof_;
-  ScopeClaim claim_;
+  ScopeClaim claim_;  // after proof_: see the constructor
   StoreHealth health_;
   StateMachine<Closing> closing_{kMoves, Closing::no};
   Status refusal_;                             // why the proof refuses, while it does
   std::optional<BeatRequest> beat_in_flight_;  // one at a time
-  OneShot timer_{context_.timers};
-  Lifetime alive_;
+  OneShot timer_{context_.timers};             // of the retry, the next gaps, or the probe
+  Lifetime alive_;                             // last: the answers of the store end first
 };
 
 }  // namespace seqd
