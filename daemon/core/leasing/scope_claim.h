@@ -7,8 +7,8 @@
 //   waiting -> recording -> claiming -> won -> owned    recording, won: until that is durable
 //   waiting -> owned                  R1
 //   claiming -> retrying -> claiming  no answer: the same claim once more, behind a pause
-//   claiming -> waiting               an older copy; or lost for the first time: perhaps one
-//   claiming -> losing -> waiting     lost: all available is made a gap, then as a new instance
+//   claiming -> waiting               the store is an older copy, or may be one: see lose()
+//   claiming -> losing -> waiting     lost: all available becomes a gap, then as a new instance
 //   owned -> waiting                  as a new instance: another database, or an operator's order
 //
 // It waits for the StoreProof. Pure: its owner, a StoreScope, sends the claim, and records each
@@ -34,7 +34,7 @@ class ScopeClaim {
   State state() const { return state_.state(); }
   void move_to(State next) { state_.move_to(next); }
   const DefineScope& definition() const { return definition_; }
-  // Whether the log has the remainder as owned: no claim is needed.
+  // Whether the remainder is owned by what is recorded: no claim is needed.
   bool owned_in_log() const { return definition_.state == ScopeState::owned; }
   // Whether a claim of this instance was ever won.
   bool has_history() const { return definition_.epoch > 0; }
@@ -42,16 +42,22 @@ class ScopeClaim {
   ClaimRequest request(bool resumes) const;
 
   // --- changes of definition()
-  void begin(Random& random);  // a claim: -> recording
-  void win();                  // -> won
-  void leave();                // by a clean stop; the state stays
-  void renew(Random& random);  // as a new instance: -> waiting
-  // The same by an operator's order: nothing of the former instance counts.
+  // A claim begins: -> recording.
+  void begin(Random& random);
+  // The claim was won, with the next epoch: -> won.
+  void win();
+  // A clean stop. State state() stays.
+  void leave();
+  // A new instance, without an epoch: -> waiting.
+  void renew(Random& random);
+  // The same by an operator's order; also without the nonce and the doubt of the former instance.
   void start_over(Random& random);
 
   // --- a claim was lost
-  // Whether that is believed: -> losing; otherwise -> waiting. It is doubted once, if an older copy
-  // could show it: one whose entry, or whose heartbeat (`has_beat`), is missing.
+  // To another daemon, or because the store is an older copy, where the epoch is another one. True:
+  // the loss is believed, -> losing. False: it is doubted, -> waiting, so that the store is
+  // compared first: once, and only if there is something to compare, a heartbeat (`has_beat`) or an
+  // entry.
   bool lose(bool has_beat);
   // The store could not be compared: the next loss is doubted, too.
   void doubt_again() { doubted_ = false; }
@@ -61,7 +67,7 @@ class ScopeClaim {
 
   DefineScope definition_;
   StateMachine<State> state_{kMoves, State::waiting};
-  bool doubted_ = false;  // the store was compared, or is now, because a claim was lost
+  bool doubted_ = false;  // a loss was doubted: the store was compared since, or is now
 };
 
 }  // namespace seqd

@@ -1,6 +1,6 @@
 // StoreHealth: whether a store answers, as the calls of one scope show it.
 //
-//   up -> failing -> up      a call failed, and a later one was answered
+//   up -> failing -> up      a call failed; a later one was answered, or the error is forgotten
 //   failing -> down -> up    it has failed for kDownAfterMs; the journal has both moves
 //
 // A single failure is no outage: several hosts may have met at one counter. A value, which is owned
@@ -16,8 +16,8 @@
 
 namespace seqd {
 
-// What an error of a call proves about the store: an error that the store returned proves that it
-// is reachable (OK). A refused or exhausted sequence does not concern the store.
+// The outcome of a call as one of its store. OK also for an error that the same call would meet
+// again: the store has answered so, about one sequence.
 Status as_seen_of_store(const Status& outcome);
 
 class StoreHealth {
@@ -28,18 +28,18 @@ class StoreHealth {
   State state() const { return state_.state(); }
   // Why the newest call failed; OK when it was answered, or none has ended yet.
   const Status& error() const { return error_; }
-  // Whether it has failed for long enough; it is `down` with the next failure only.
+  // Whether it has failed for kDownAfterMs. State `down` follows with the next failure.
   bool is_due_down(std::int64_t now_ms) const;
-  // How long to wait before the next try; longer with each one until a call is answered.
+  // How long to wait before the next try; longer each time, until a call is answered.
   std::int64_t next_delay_ms(Random& random) { return backoff_.next_ms(random); }
 
   // A call was answered. True: the store was down.
   bool answered();
   // A call failed, or has not been answered for `for_ms`. True: the store is down from now on.
   bool failed(const Status& error, std::int64_t now_ms, std::int64_t for_ms);
-  // For how long the calls under way have been silent; 0: they are not. True: a silence has ended.
+  // For how long the calls under way have been overdue; 0: they are not. True: that has ended.
   bool note_silence(std::int64_t ms);
-  // The error counts no more. A store that is down stays so until it answers.
+  // As if no call had failed; but a store that is down stays so until it answers.
   void forget_error();
 
  private:

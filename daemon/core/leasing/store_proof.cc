@@ -45,23 +45,22 @@ bool StoreProof::compares_first(bool owned) const {
   return heartbeat_.age != StoreAge::current || (heartbeat_.beat > 0 && !owned);
 }
 
-// Without a heartbeat its entry may be missing; only a raise shows whether it is there.
 BeatRequest StoreProof::beat_before_claim(const Token& instance) const {
   const bool was_gone = heartbeat_.age != StoreAge::current;
   const bool has_beat = heartbeat_.beat > 0;
   return {has_beat || was_gone ? heartbeat_.instance : instance, heartbeat_.beat, !has_beat};
 }
 
-// An instance that is new here: the one before it is compared once more, and then replaced.
 BeatRequest StoreProof::beat_of_owner(const Token& instance) const {
   const bool former = heartbeat_.beat > 0 && heartbeat_.instance != instance;
   if (former) return {heartbeat_.instance, heartbeat_.beat, false};
   return {instance, beat_of(instance), true};
 }
 
-// It made our entry when it granted the claim; an entry that was gone has to be there again. Not
-// where a heartbeat was confirmed: that is known on, since a copy from between the claim and the
-// first heartbeat has the entry, and a raise would give it one.
+// Only a raise without a known heartbeat can show that: with an entry it would have left a beat.
+// The entry has to be there if a claim was won, which made it, or if it was gone before. (A known
+// heartbeat is compared as such: a copy from between the claim and the first heartbeat has the
+// entry, and a raise would give it a heartbeat.)
 bool StoreProof::is_gone(const BeatRequest& request, const BeatOutcome& found,
                          bool had_entry) const {
   const bool was_older = heartbeat_.age != StoreAge::current;
@@ -76,8 +75,8 @@ bool StoreProof::note_beat(const Token& instance, std::int64_t beat) {
   return true;
 }
 
-// An instance that never had an entry has nothing to compare, and nothing to issue; the store
-// refuses its claim again.
+// Nothing is recorded of an instance that never had an entry: it has nothing to compare and nothing
+// to issue, and the store refuses its claim again.
 bool StoreProof::note_older(const Token& instance, bool had_entry, bool is_gone) {
   const bool has_beat = heartbeat_.beat > 0;
   if (heartbeat_.age != StoreAge::current || !(has_beat || had_entry || is_gone)) return false;

@@ -1,20 +1,25 @@
 // StoreProof: whether the database that a store is now is the one that the ranges of a scope came
-// from, and no older copy of it.
+// from, and no older copy of it. Two things prove it:
 //
-// Two things prove it. The identity lies in the database, and the log has it with the place where
-// it was found. The heartbeat (heartbeat.h) is lower in an older copy, or gone. It is compared
-// before a claim, since an older copy has an older epoch, and before the first lease.
+//   the identity   lies in the database; the log has it, with the place where it was found
+//   the heartbeat  is lower in an older copy, or gone (heartbeat.h); the log has it
 //
-//   unknown -> comparing -> identified     where the log has a heartbeat, and no owned remainder
-//   unknown -> identified                  otherwise
-//   comparing -> unknown                   no answer: asked for the identity again
-//   unknown, comparing -> binding          owned, at a place that is not in the log yet:
-//   binding -> identified                  until it is durable there
-//   identified, accepted -> confirmed      the store has raised the heartbeat in this process
-//   identified -> comparing                a claim was lost: perhaps it was put back just before
-//   unknown -> changed                     another database, while ranges of the former are left
-//   comparing, identified, accepted, confirmed -> restored    an older copy
-//   restored -> accepted                   an operator has raised its counters
+// The identity is read at each start. The heartbeat is compared and raised before the first lease;
+// where the log has one, it is compared before a claim, too, because the epoch is old as well in an
+// older copy.
+//
+//   unknown -> comparing               the right identity, and a heartbeat to compare first, for a
+//                                      claim or after an older copy: see compares_first()
+//   unknown -> identified              the right identity, or the first; nothing to compare first
+//   comparing -> identified            the right heartbeat
+//   comparing -> unknown               no answer: the identity is read again
+//   unknown, comparing -> binding      for `identified`, of an owned remainder: the log lacks the
+//   binding -> identified              place, which has to be durable first
+//   identified, accepted -> confirmed  the store has raised the heartbeat in this process
+//   identified -> comparing            a claim was lost, as an older copy would have it
+//   unknown -> changed                 another identity, while ranges of the former one are left
+//   comparing, identified, accepted, confirmed -> restored  an older copy
+//   restored -> accepted               an operator has raised its counters
 //
 // Pure: its owner, a StoreScope, calls the store, and records what has to be. One thread.
 #pragma once
@@ -51,7 +56,8 @@ class StoreProof {
 
   State state() const { return state_.state(); }
   void move_to(State next) { state_.move_to(next); }
-  // It is the database of bound(), and no older copy as far as was compared: it may be claimed.
+  // It is the database of bound(), and no older copy as far as that was compared: its remainder may
+  // be claimed.
   bool is_identified() const;
   // It is another one, or an older copy: nothing may be issued, leased or returned.
   bool refuses() const { return state_ == State::changed || state_ == State::restored; }
@@ -62,26 +68,29 @@ class StoreProof {
   std::int64_t beat_of(const Token& instance) const;
 
   // --- identity
-  // Whether the ranges are those of a store at `place`, as far as the log knows.
+  // Whether the log has the ranges as those of a store at `place`, which is no older copy.
   bool expects(const std::string& place) const;
+  // Whether the log has another identity.
   bool is_another(const Token& identity) const { return bound_ && bound_->identity != identity; }
   // The ranges are from now on those of this database. True: bound() has to be recorded.
   bool bind(const Token& identity, const std::string& place);
 
   // --- heartbeat
-  // Whether one is compared before a remainder is claimed, or issued if it is `owned`.
+  // Whether it is compared before the remainder is claimed or, if it is `owned`, issued.
   bool compares_first(bool owned) const;
-  // What is compared then, by `instance`.
+  // What is compared then, by `instance`. If the log has no heartbeat, it is raised, which shows
+  // whether the entry is there.
   BeatRequest beat_before_claim(const Token& instance) const;
-  // What is compared and raised while `instance` owns the remainder.
+  // What is compared while `instance` owns the remainder: its own heartbeat, which is raised;
+  // before that, once, the heartbeat of the instance before it.
   BeatRequest beat_of_owner(const Token& instance) const;
-  // Whether the entry of the instance is gone; `had_entry`: a claim of it was granted.
+  // Whether the answer shows that an entry is gone; `had_entry`: a claim of the instance was won.
   bool is_gone(const BeatRequest& request, const BeatOutcome& found, bool had_entry) const;
 
   // --- changes of heartbeat(); true: it has to be recorded
   // The store has `beat` of `instance`; 0: none.
   bool note_beat(const Token& instance, std::int64_t beat);
-  // It is an older copy. So the next start issues nothing before it has compared again.
+  // It is an older copy. With that in the log, the next start compares before it issues.
   bool note_older(const Token& instance, bool had_entry, bool is_gone);
   // All counters of an older copy were raised; false: not in the copy that is in place now.
   bool note_raise(bool is_there);
