@@ -19,7 +19,8 @@ namespace seqd {
 
 // plain: not at all.   slot: a field of the counter's own document.   session: the server's record
 // of a numbered write, announced in a document of seqd_leases.   ledger: such a document, changed
-// in one transaction with the counter; former versions leased so, and their leases are still found.
+// in one transaction with the counter. No log that this seqd reads has a token of `ledger`; tests
+// make them, to have each lease sent in the transaction that a session uses for some.
 enum class LeaseTrace : std::uint8_t { plain, ledger, slot, session };
 
 // Whether the record of a lease slot is a document of seqd_leases.
