@@ -14,10 +14,10 @@
    store_lease, ledger                store/sqlite_store.cc: SqliteStore::lease(); a transaction with counter and token elsewhere
    store_resolve(), ledger            store/sqlite_store.cc: SqliteStore::resolve()
    store_lease, -DSLOT                one conditional write: counter, and the instance's slot, from the token read before to this one
-   -DPLAIN                            store/mongo_store.cc: MongoStore::resolve() says untraceable
+   -DPLAIN                            store/mongo/mongo_store.cc: MongoStore::resolve() says untraceable
    -DSESSION                          a numbered write that the server remembers, announced in the instance's record
-   announce(), lease_announced        store/mongo_counter.cc: MongoCounter::increment_as_numbered()
-   store_resolve(), -DSESSION         store/mongo_lease_records.cc: MongoLeaseRecords::resolve(), resolve_sent()
+   announce(), lease_announced        store/mongo/lease/mongo_counter_traced.cc: MongoCounter::increment_as_numbered()
+   store_resolve(), -DSESSION         store/mongo/lease/mongo_lease_resolution.cc: MongoLeaseRecords::resolve(), resolve_sent()
    forget                             the server drops sessions not used for 30 minutes, or is restored without them
    pc_, dk_                           state/state_log.cc: committed, durable
    CLAIM_..                           daemon/core/leasing/store_scope.cc (start.pml has the whole of it)

@@ -260,6 +260,14 @@ Status check_mongo_binding(const CounterBinding& binding) {
   return {};
 }
 
+std::optional<LeasedSpan> span_added(const CounterNumber& number, Meaning meaning,
+                                     std::int64_t count) {
+  if (number.kind != CounterNumber::Kind::integer || number.value < count) return std::nullopt;
+  const std::int64_t last = last_issued_of(number.value, meaning);
+  if (last == INT64_MAX) return std::nullopt;
+  return LeasedSpan{last + 1 - count, last + 1};
+}
+
 Result<CounterReading> read_mongo_counter(MongoClients& clients, const CounterBinding& binding) {
   auto read = clients.read(binding.collection, key_filter(binding));
   if (!read.ok()) return read.status();

@@ -70,6 +70,11 @@ struct MongoCounterState {
 Result<MongoCounterState> state_of(const Document& document, const CounterBinding& binding,
                                    const std::string& where);
 
+// The range of a lease that has added `count` to the counter, and left this number. None: no such
+// lease leaves it.
+std::optional<LeasedSpan> span_added(const CounterNumber& number, Meaning meaning,
+                                     std::int64_t count);
+
 // What the server's newest state says of a counter; linearizable on a replica set.
 Result<CounterReading> read_mongo_counter(MongoClients& clients, const CounterBinding& binding);
 

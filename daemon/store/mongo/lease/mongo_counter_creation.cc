@@ -60,6 +60,23 @@ bool MongoCounter::is_our_duplicate(const MongoWriteAnswer& answer) const {
   return same_key && !bson_iter_next(&inner);
 }
 
+// A program that wrote a double may write another one before the next attempt, so the lease itself
+// has to accept doubles. On a server that does not support that, which is possible for plain leases
+// only, the double is converted first; usually that suffices.
+MongoCounter::Step MongoCounter::accept_double(const CounterNumber& number) {
+  if (trace_ == LeaseTrace::plain) {
+    bool pipelines = false;
+    if (std::exchange(converted_, true)) {
+      auto facts = clients_.server(binding_.collection);
+      if (!facts.ok()) return refused(facts.status());
+      pipelines = facts->wire_version >= kMongoWireOfPipelines;
+    }
+    if (!pipelines) return convert(number.as_double, number.value);
+  }
+  doubles_ = true;
+  return std::nullopt;
+}
+
 // Writes an integral double as int64, on condition that it is still exactly that double.
 MongoCounter::Step MongoCounter::convert(double from, std::int64_t to) {
   MongoWrite write;

@@ -54,7 +54,7 @@ Status MongoForget::forget_slot(const ForgetRequest::LeaseSlot& slot) {
   const LeaseRequest lease = as_lease(request_, slot);
   Status status = forget_one(kMongoLedger, std::move(Document().add("_id", slot_of(lease))), "");
   if (!status.ok()) return status;
-  const std::string field = "seqd.slots." + slot_of(lease);
+  const std::string field = mongo_slot_path(slot_of(lease));
   Document filter = key_filter(slot.binding);
   filter.add(field, Document().add("$exists", true));
   status = forget_one(slot.binding.collection, std::move(filter), field);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "daemon/store/mongo/driver/mongo_numbered_writes.h"
-#include "daemon/store/mongo/lease/mongo_lease_records.h"
+#include "daemon/store/mongo/lease/mongo_record_format.h"
 
 namespace seqd {
 namespace {

@@ -206,7 +206,8 @@ TEST_CASE("MongoLeaseMode: a numbered lease on a server that became one alone is
   const LeaseRequest lost = lease_request("orders", 10, LeaseTrace::session);
   MongoLeaseRecords records(**clients);
   const LeaseRecord::Sent sent{.count = 10, .meaning = Meaning::last, .statement = 1};
-  REQUIRE((*clients)->find_and_modify(records.announcement(lost, sent)).kind ==
+  const LeaseRecord record{.token = lost.token, .state = LeaseRecord::State::sent, .sent = sent};
+  REQUIRE((*clients)->find_and_modify(records.replacement(lost, record)).kind ==
           MongoWriteAnswer::Kind::done);
   auto store = open_mongo_store(server, LeaseModeOption::automatic);
   claim(*store, lost);

@@ -1,16 +1,38 @@
-// MongoLeaseRecords: where MongoDB keeps the newest lease of each lease slot (one sequence of one
-// instance), and the rule by which it is replaced. Thread-safe.
+// MongoLeaseRecords: changes the records of lease slots, and looks leases up in them. Where a
+// record is, and its fields: mongo_record_format.h. Thread-safe.
 //
-//   ledger, session: the document {_id: SLOT} of the collection seqd_leases
-//   slot:            the field seqd.slots.SLOT of the counter's document
+// Invariant: a record is only changed on condition that it still has the token that was seen in it
+// before. A lease slot has one lease or return under way at a time, so this orders them: once a
+// token was replaced by another, or made void, a request with it that arrives late changes nothing,
+// however late. A lease slot has one record, so the lease slots bound the number of records.
 //
-// In mode "session" the record is written before the lease, and says that it was sent. Its outcome
-// is in the server's record of the numbered write (mongo_numbered_writes.h).
+//   write          trace            filter                        upsert   state written
+//   replacement()  session, ledger  {_id: SLOT}, token            if none  sent, granted, parked
+//                  slot             the counter's key, token      never    granted, parked
+//   add_record()   slot             that of the lease, and token  never    granted
+//   voiding()      session, ledger  {_id: SLOT}, token            if none  void, forgotten
+//                  slot             the counter's key, token      never    void
+//   void_counter() slot             the counter's key, no number  always   void
 //
-// Invariant: a record is only ever changed on condition that it still holds the token that was seen
-// before. A lease slot has one lease under way at a time, so this orders its leases: once a token
-// was followed by another, or given up, a request with it that arrives late changes nothing,
-// however late. There is one record a lease slot, so what is kept is bounded by the lease slots.
+// "token": the record has the token that was seen, or there is no record if none was seen. If it is
+// the request's own token, its state has to be "sent", too: every other state is final. Where the
+// filter does not match, nothing is changed, and an upsert fails with error 11000.
+//
+// resolve() reads the record:
+//
+//   the record               state      the lease is
+//   no counter (trace slot)             untraceable, where it existed or may not be made
+//   of this lease            granted    granted
+//                            parked     granted, from a parked range
+//                            void       absent
+//                            forgotten  untraceable
+//                            sent       as resolve_sent() finds
+//   none, and one may be lost           untraceable
+//   none, and none was lost             absent, after voiding() or, if no counter, void_counter()
+//   of another operation     any        absent, after voiding()
+//
+// If voiding() or void_counter() matches nothing, the record is read again; if a validator refuses
+// them, the lease is untraceable.
 #pragma once
 
 #include <cstdint>
@@ -22,68 +44,68 @@
 
 #include "daemon/store/lease_trace.h"
 #include "daemon/store/mongo/driver/mongo_client.h"
+#include "daemon/store/mongo/lease/mongo_record_format.h"
 
 namespace seqd {
 
-inline constexpr char kMongoLedger[] = "seqd_leases";
-
-// What stands before the name of a record's field in the document that holds it.
-std::string record_prefix(const LeaseRequest& request);
-
 class MongoLeaseRecords {
  public:
-  // Lease slots whose newest token is kept; that of any other is looked at again.
+  // Lease slots whose newest token is kept; the record of another one is read again.
   static constexpr std::size_t kMostLeaseSlots = 65'536;
 
   explicit MongoLeaseRecords(MongoClients& clients) : clients_(clients) {}
 
-  // The token that the lease slot's record is taken to hold; none: no record.
+  // --- the newest token of each lease slot
+  // As it was read or written last; none: no record was seen.
   std::optional<Token> newest(const LeaseRequest& request) const;
+  // The record was read so, or written.
   void learn(const LeaseRequest& request, const std::optional<LeaseRecord>& record);
-
   // The lease slot is not used any more, and its records are removed.
   void forget(const LeaseRequest& request);
-  // Creates an empty record for a lease slot without one. A write that requires this record can no
-  // longer be applied once the record is removed.
-  Status begin_slot(const LeaseRequest& request);
-  // Whether a record that is not there was never made.
+
+  // --- reading
+  // The record in the ledger, from the server's newest state. (That of a slot is in the counter's
+  // document: record_in().)
+  Result<std::optional<LeaseRecord>> read_ledger(const LeaseRequest& request);
+  // Whether a record that is missing was never made: the instance never lost one.
   Result<bool> never_made(const LeaseRequest& request);
 
-  // The record in a document of the ledger, or in a counter's document that is read whole.
-  Result<std::optional<LeaseRecord>> record_in(const Document& document,
-                                               const LeaseRequest& request) const;
-  // The ledger's, from the server's newest state.
-  Result<std::optional<LeaseRecord>> read_ledger(const LeaseRequest& request);
+  // --- writes; the caller sends them
+  // Puts `record` in place of the newest token. With the fields of `set`, which are the counter's:
+  // of a slot only.
+  MongoWrite replacement(const LeaseRequest& request, const LeaseRecord& record,
+                         Document set = {}) const;
+  // Makes of a slot's lease, which adds `count` to the counter, a write that puts the range that
+  // the lease takes into the record as well.
+  void add_record(const LeaseRequest& request, Meaning meaning, std::int64_t count,
+                  MongoWrite& lease) const;
 
-  // Puts `record` in place of the newest token. For a transaction: none or an error with code 11000
-  // where the record holds another token.
-  MongoWrite ledger_entry(const LeaseRequest& request, const LeaseRecord& record) const;
-  // Puts a lease that is about to be sent as a numbered write in place of the newest token.
-  MongoWrite announcement(const LeaseRequest& request, const LeaseRecord::Sent& sent) const;
-  // Puts `record` into the slot together with the fields of `set`, on the same condition.
-  MongoWrite slot_change(const LeaseRequest& request, const LeaseRecord& record,
-                         Document set) const;
-  // Makes of a counter's `$inc` one that also puts the range into the slot, in one step.
-  void add_slot(const LeaseRequest& request, Meaning meaning, std::int64_t count,
-                MongoWrite& write) const;
-
-  // Finds the lease, or gives its token up so that it can never be applied. Untraceable where a
-  // validator refuses that: it is not applied, and nothing keeps it from being applied later.
+  // --- calls of the server
+  // Makes a record in the ledger where there is none, with a token that no operation has. OK also
+  // where one was made meanwhile.
+  Status make_first(const LeaseRequest& request);
+  // What became of the lease; see the table. `refused_by_validator`: it is untraceable because a
+  // validator does not let it be made void, so nothing keeps it from being applied later.
   Resolution resolve(const LeaseRequest& request, bool* refused_by_validator = nullptr);
 
  private:
-  // Of a lease whose record says that it was sent. Nothing: the record has changed meanwhile.
-  std::optional<Resolution> resolve_sent(const LeaseRequest& request, const LeaseRecord& record);
-  using LeaseSlot = std::pair<LeaseTrace, std::string>;
-  static LeaseSlot slot(const LeaseRequest& request) {
-    const LeaseTrace trace = trace_of(request.token);
-    return {is_in_ledger(trace) ? LeaseTrace::ledger : trace, slot_of(request)};
-  }
-  MongoWrite voiding(const LeaseRequest& request, const std::optional<LeaseRecord>& seen,
+  // None: the record has changed meanwhile and has to be read again.
+  using Found = std::optional<Resolution>;
+  // Whether the record is in the counter's document, and the name of the lease slot.
+  using LeaseSlot = std::pair<bool, std::string>;
+  static LeaseSlot lease_slot(const LeaseRequest& request);
+
+  MongoWrite write_of(const LeaseRequest& request, const LeaseRecord& record,
+                      const std::optional<Token>& seen, Document set = {}) const;
+  MongoWrite voiding(const LeaseRequest& request, const std::optional<Token>& seen,
                      LeaseRecord::State state = LeaseRecord::State::given_up) const;
-  MongoWrite creation_with_void(const LeaseRequest& request, std::int64_t first) const;
-  Result<MongoWrite> giving_up(const LeaseRequest& request, const std::optional<LeaseRecord>& seen,
-                               bool counter_exists);
+  Result<MongoWrite> void_counter(const LeaseRequest& request) const;
+
+  // mongo_lease_resolution.cc
+  Found resolve_once(const LeaseRequest& request, bool* refused_by_validator);
+  Found resolve_own(const LeaseRequest& request, const LeaseRecord& record);
+  Found resolve_sent(const LeaseRequest& request, const LeaseRecord& record);
+  Found make_void(const LeaseRequest& request, const MongoWrite& write, bool* refused_by_validator);
 
   MongoClients& clients_;
   mutable std::mutex mutex_;           // guards newest_

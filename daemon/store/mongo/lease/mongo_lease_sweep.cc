@@ -7,7 +7,7 @@
 
 #include "daemon/store/mongo/lease/mongo_binding.h"
 #include "daemon/store/mongo/lease/mongo_instances.h"
-#include "daemon/store/mongo/lease/mongo_lease_records.h"
+#include "daemon/store/mongo/lease/mongo_record_format.h"
 
 namespace seqd {
 namespace {
@@ -44,14 +44,14 @@ std::vector<Slot> slots_of(const Document& document) {
   std::vector<Slot> slots;
   bson_iter_t found;
   bson_iter_t slot;
-  if (!find_field(document.get(), "seqd.slots", &found) || !BSON_ITER_HOLDS_DOCUMENT(&found) ||
+  if (!find_field(document.get(), kMongoSlots, &found) || !BSON_ITER_HOLDS_DOCUMENT(&found) ||
       !bson_iter_recurse(&found, &slot))
     return slots;
   while (bson_iter_next(&slot)) {
     Slot one{.slot = bson_iter_key(&slot)};
     bson_iter_t field;
     if (BSON_ITER_HOLDS_DOCUMENT(&slot) && bson_iter_recurse(&slot, &field) &&
-        bson_iter_find(&field, "at") && BSON_ITER_HOLDS_DATE_TIME(&field))
+        bson_iter_find(&field, kMongoRecordTime) && BSON_ITER_HOLDS_DATE_TIME(&field))
       one.at_ms = bson_iter_date_time(&field);
     // Others' names with dots cannot be addressed, and are not ours.
     if (one.slot.find('.') == std::string::npos && one.slot.size() > kInstanceDigits)
@@ -101,8 +101,9 @@ void MongoLeaseSweep::sweep_ledger(Time end) {
     indexed = std::exchange(indexed_, true);
   }
   if (!indexed) {
-    const Document index =
-        std::move(Document().add("key", Document().add_shortest("at", 1)).add("name", "at_1"));
+    const Document index = std::move(Document()
+                                         .add("key", Document().add_shortest(kMongoRecordTime, 1))
+                                         .add("name", std::string(kMongoRecordTime) + "_1"));
     static_cast<void>(clients_.run(Document()
                                        .add("createIndexes", kMongoLedger)
                                        .add_array("indexes", Document().add("0", index)),
@@ -110,9 +111,10 @@ void MongoLeaseSweep::sweep_ledger(Time end) {
   }
   for (int i = 0; i < kMostEntries && std::chrono::steady_clock::now() < end; ++i) {
     // This host's clock is used for the index; the server's clock decides.
-    const Document old = std::move(Document()
-                                       .add("at", Document().add_date("$lt", oldest_ms() + kDayMs))
-                                       .add("$expr", is_old("at")));
+    const Document old =
+        std::move(Document()
+                      .add(kMongoRecordTime, Document().add_date("$lt", oldest_ms() + kDayMs))
+                      .add("$expr", is_old(kMongoRecordTime)));
     auto read = clients_.read(kMongoLedger, old);
     if (!read.ok() || !read->has_value()) return;
     bson_iter_t found;
@@ -121,7 +123,7 @@ void MongoLeaseSweep::sweep_ledger(Time end) {
     if (!MongoInstances(clients_).note_swept(slot.substr(0, kInstanceDigits)).ok()) return;
     MongoWrite write;
     write.collection = kMongoLedger;
-    write.filter.add("_id", slot).add("$expr", is_old("at"));
+    write.filter.add("_id", slot).add("$expr", is_old(kMongoRecordTime));
     write.remove = true;
     if (clients_.find_and_modify(write).kind != MongoWriteAnswer::Kind::done) return;
   }
@@ -140,12 +142,12 @@ void MongoLeaseSweep::sweep_slots(const LeaseRequest& request, Time end) {
     if (std::chrono::steady_clock::now() >= end) return;
     const bool too_many = i < excess;
     if (!too_many && slots[i].at_ms >= old_ms) return;
-    const std::string field = "seqd.slots." + slots[i].slot;
+    const std::string field = mongo_slot_path(slots[i].slot);
     if (!MongoInstances(clients_).note_swept(slots[i].slot.substr(0, kInstanceDigits)).ok()) return;
     MongoWrite write;
     write.collection = binding.collection;
     write.filter = key_filter(binding);
-    if (!too_many) write.filter.add("$expr", is_old(field + ".at"));
+    if (!too_many) write.filter.add("$expr", is_old(field + "." + kMongoRecordTime));
     write.update.add("$unset", Document().add(field, true));
     write.returned_field = "_id";
     if (clients_.find_and_modify(write).kind != MongoWriteAnswer::Kind::done) return;
