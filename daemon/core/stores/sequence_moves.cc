@@ -8,6 +8,18 @@ void share_marks(const Sequences& sequences, const LeasedBelow& marks) {
   for (Sequence* const one : sequences.all()) one->raise_high_water(marks.of(one->definition()));
 }
 
+FormerCounter Moves::leave(const DefineSequence& former, const StoreScope& scope) {
+  if (leased_.empty()) {
+    for (const auto& [id, one] : image_.sequences) leased_.add(one.definition);
+  }
+  moved_.add(former);
+  return {former, counter_place(scope, former.binding), leased_.of(former)};
+}
+
+void Moves::share_marks_with(const Sequences& sequences) const {
+  if (!moved_.empty()) share_marks(sequences, moved_);
+}
+
 bool has_open_ranges(const SequenceImage& image) {
   return !image.ranges.empty() || !image.blocks.empty() || image.intent || image.returning;
 }

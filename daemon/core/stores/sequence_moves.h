@@ -12,6 +12,7 @@
 
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/log/state_image.h"
+#include "daemon/core/sequence/former_counter.h"
 #include "daemon/core/sequence/sequence_gate.h"
 #include "daemon/core/settings/counter_identity.h"
 #include "daemon/core/settings/sequence_settings.h"
@@ -47,13 +48,20 @@ class Sequences;
 // of it, and the one that leaves takes its mark along.
 void share_marks(const Sequences& sequences, const LeasedBelow& marks);
 
-// Of one start.
-struct Moves {
-  explicit Moves(const StateImage& was) : image(was) {}
+// The sequences that move at one start.
+class Moves {
+ public:
+  explicit Moves(const StateImage& image) : image_(image) {}
 
-  const StateImage& image;
-  LeasedBelow leased;  // of all in the image, once one moves: in nearly every start none does
-  LeasedBelow moved;   // of the sequences that move
+  // What a sequence that moves leaves; `scope` is that of its former counter.
+  FormerCounter leave(const DefineSequence& former, const StoreScope& scope);
+  // When all have left: see share_marks().
+  void share_marks_with(const Sequences& sequences) const;
+
+ private:
+  const StateImage& image_;
+  LeasedBelow leased_;  // of all in the image, once one moves: in nearly every start none does
+  LeasedBelow moved_;   // of the sequences that move
 };
 
 // Available, out, being leased or returned.

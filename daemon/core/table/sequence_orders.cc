@@ -47,7 +47,7 @@ bool is_orphan(const Sequence& sequence) {
   return sequence.stop() == Stop::unconfigured && !period_of(sequence.name()).empty();
 }
 
-// Whether the configuration has another counter for it, to which it moves when nothing is left.
+// Whether a start moves it to another counter once nothing of its own is open (SequenceFate).
 bool is_to_move(const Sequence& sequence, const SequenceSettings* configured) {
   const DefineSequence definition = sequence.definition();
   return sequence.stop() == Stop::elsewhere && configured != nullptr &&

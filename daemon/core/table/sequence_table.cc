@@ -1,24 +1,14 @@
+// Other parts of sequence_table.h: sequence_opening.cc makes sequences, sequence_configuring.cc
+// applies the configuration to those that the log has.
 #include "daemon/core/table/sequence_table.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/settings/counter_identity.h"
 #include "daemon/core/stores/sequence_moves.h"
 
 namespace seqd {
-namespace {
-
-// IDs are what they were when they were leased from the counter `held`. `stays`: the settings are
-// those of another one, whose bounds are not theirs.
-void keep_ids(const std::string& held, bool stays, SequenceSettings& settings) {
-  settings.progression.compiled =
-      held_progression(held, stays ? ProgressionSettings() : settings.progression);
-  if (stays) settings.max_value = kLastOrdinal;
-}
-
-}  // namespace
 
 SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& settings,
                              Stores stores, const TableLimits& limits, BlockPages* pages)
@@ -55,7 +45,7 @@ void SequenceTable::restore(const StateImage& image) {
   Moves moves(image);
   for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence, moves);
   restore_names(image);
-  if (!moves.moved.empty()) share_marks(sequences_, moves.moved);
+  moves.share_marks_with(sequences_);
   replays_.restore(image, context_.clock.monotonic_ms());
   scopes_.start();
 }
@@ -73,36 +63,6 @@ void SequenceTable::restore_names(const StateImage& image) {
     }
   }
   for (; known != image.names.end(); ++known) names_.restore(known->second, false);
-}
-
-void SequenceTable::restore_sequence(const SequenceImage& image, Moves& all) {
-  DefineSequence definition = image.definition;
-  const SequenceSettings* configured = settings_.find(definition.name);
-  SequenceSettings settings = configured != nullptr ? *configured : SequenceSettings();
-  const StoreScope& scope = scopes_.at(definition.scope);
-  Stopped wrong = check_configured(definition, scope, configured);
-  const bool moves = wrong.by == Stop::elsewhere && !has_open_ranges(image) &&
-                     may_move(definition, *configured) && scopes_.store(settings.store) != nullptr;
-  const bool stays = wrong.by != Stop::none && !moves;
-  keep_ids(definition.binding, stays, settings);
-  if (moves) {
-    definition.scope = scopes_.of_store(settings.store).id();
-    definition.binding = binding_text(configured->binding, configured->progression);
-  }
-  Sequence& sequence = add(definition, settings);
-  budgets_.defined(image.definition);
-  sequence.restore(image);
-  if (moves) {
-    if (all.leased.empty()) {
-      for (const auto& [id, one] : all.image.sequences) all.leased.add(one.definition);
-    }
-    all.moved.add(image.definition);
-    sequence.move_from({image.definition, counter_place(scope, image.definition.binding),
-                        all.leased.of(image.definition)});
-  }
-  accounts_.restored(sequence);
-  know_periods(sequence.name(), settings);
-  if (stays) sequence.set_stopped(std::move(wrong));
 }
 
 Sequence& SequenceTable::add(const DefineSequence& definition, SequenceSettings settings) {
@@ -243,40 +203,7 @@ void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) 
   replays_.snapshot(entry);
 }
 
-// --- reload and stop
-
-std::vector<std::string> SequenceTable::apply_settings(const TableLimits& limits) {
-  limits_ = limits;
-  replays_.set_limits(limits.replays);
-  budgets_.set_limits(limits.state_bytes, limits.waiting);
-  std::vector<std::string> not_applied;
-  for (Sequence* const one : sequences_.all()) {
-    Sequence& sequence = *one;
-    const SequenceSettings* settings = settings_.find(sequence.name());
-    const Stopped wrong = check_configured(sequence.definition(), sequence.scope(), settings);
-    if (sequence.stop() == Stop::unconfigured) {
-      if (settings == nullptr) continue;
-      // It may have come back with another counter.
-      if (wrong.by != Stop::none) sequence.set_stopped(wrong);
-    } else if (settings == nullptr ||
-               (sequence.stop() == Stop::elsewhere && wrong.by == Stop::none &&
-                !sequence.scope().refuses()) ||
-               settings->store != sequence.scope().store_name() ||
-               !(settings->binding == sequence.binding()) ||
-               !(settings->progression == sequence.settings().progression)) {
-      not_applied.push_back(sequence.name());
-      continue;
-    }
-    SequenceSettings shared = *settings;
-    const bool stays = wrong.by != Stop::none &&
-                       (sequence.stop() == Stop::elsewhere || sequence.stop() == Stop::changed);
-    keep_ids(sequence.definition().binding, stays, shared);
-    const std::string key = std::exchange(shared.binding.key, {});
-    sequence.apply_settings(shared_settings_.find(std::move(shared)), key);
-    know_periods(sequence.name(), *settings);
-  }
-  return not_applied;
-}
+// --- the end
 
 void SequenceTable::refuse_requests(const Status& why) {
   refusals_.refusing = why;

@@ -5,7 +5,7 @@
 //   Scopes          the stores, and what happens to the sequences of each
 //   Names           what is known of names for longer than their sequences are kept
 //   SequenceOrders  what an operator has done to one sequence
-//   PeriodEnds      what becomes of sequences whose period is over: a SequenceId may be gone
+//   PeriodEnds      ends sequences whose period is over, and forgets them later
 //
 // One loop turn: any number of calls, end_turn(), RemainderLog::commit(), then replies may leave.
 #pragma once
@@ -39,28 +39,31 @@ class SequenceTable final : public RemainderLogObserver,
   // `pages` may be null: then there are no blocks.
   SequenceTable(const CoreContext& context, const SettingsSource& settings, Stores stores,
                 const TableLimits& limits, BlockPages* pages = nullptr);
-  // What recovery found; once, before anything else.
+  // Takes over what the log has; once, before anything else.
   void restore(const StateImage& image);
-  // With those of the SettingsSource now. Returns the sequences whose change needs a restart.
+  // At a reload: these limits, and the settings that the SettingsSource has now (SequenceFate).
+  // Returns the sequences whose change needs a restart.
   std::vector<std::string> apply_settings(const TableLimits& limits);
 
   // --- a name, and its sequence
-  // That of the name, or of its present period; made if there is room for it. NO_SEQUENCE, BUSY.
+  // The sequence of that name, or of its present period; it is made if the configuration allows it
+  // and there is room.
   Result<SequenceId> open(std::string_view name, std::optional<UserId> user = {});
   // The same for an advance: by one of the present period an operator confirms that the clock is
   // correct, and was not when later periods were begun. BAD_REQUEST: the period is too far ahead.
   Result<SequenceId> open_to_advance(std::string_view name);
-  // Without making it; 0: it is not there.
+  // The same without making it; 0: it is not there.
   SequenceId find(std::string_view name) const;
   Sequence& at(SequenceId id) { return sequences_.at(id); }
   const Sequence& at(SequenceId id) const { return sequences_.at(id); }
   // Whether it is "NAME@PERIOD", from which NAME issues now.
   bool is_present_period(std::string_view name) const;
-  // The format and the rights of that name, in use or not; or null.
+  // The format and the rights of that name, which need not be in use; null: it has none.
   std::shared_ptr<const IdFormat> format_of(std::string_view name) const;
   const AccessSettings* access_of(std::string_view name) const;
   Result<std::optional<TextForm>> admit_text(SequenceId id) override;
-  // `done` is called when the medium has that counters of the (open) name are about to be removed.
+  // Records that counters of that name, which is in use, are about to be removed; then, when the
+  // record is durable, `done` is called.
   void record_purge(std::string_view base, std::function<void()> done);
 
   // --- the parts
@@ -77,11 +80,13 @@ class SequenceTable final : public RemainderLogObserver,
   SequenceAccounts& accounts() { return accounts_; }
 
   // --- the turn
-  // What the session waits for. `why` null: it is gone.
+  // Drops the waiting requests of a session that has ended. With `why`, only those of sequences
+  // for which it returns an error, which is their answer.
   void cancel(SessionId session, const Refusal& why = {});
-  // Of this turn, so that a repeat finds it: so many sequences.
+  // Appends to the log what was issued in this turn, so that a repeat of a request finds it. So
+  // many sequences had issued.
   std::size_t flush_issues();
-  // Decides what this turn left to decide; then the log may be committed.
+  // Decides what follows from this turn; then the log may be committed.
   void end_turn();
   void durable(LogPosition position) override;
   void flush_failed(const Status& status) override;
@@ -90,10 +95,10 @@ class SequenceTable final : public RemainderLogObserver,
   // --- the end
   // Requests for IDs fail with `why`, except retries; no lease is begun. OK: they are served again.
   void refuse_requests(const Status& why);
-  // Then leave_clean() when settled() or no time is left; exit behind the next flush.
+  // Then leave_clean(), when settled() or no time is left.
   void begin_stop(const Status& why);
   bool settled() const;
-  // Whether what was recorded has to become durable first.
+  // Records what the next start needs. Whether the daemon has to wait until that is durable.
   bool leave_clean();
 
  private:
@@ -105,10 +110,12 @@ class SequenceTable final : public RemainderLogObserver,
   Status check_not_removed(SequenceId sequence) const override;
   void look(SequenceId id) override { scopes_.look(id); }
 
-  void restore_sequence(const SequenceImage& image, struct Moves& all);
+  void restore_sequence(const SequenceImage& image, class Moves& moves);
+  // False: its change needs a restart, and nothing was done.
+  bool configure_again(Sequence& sequence);
   void restore_names(const StateImage& image);
   Sequence& add(const DefineSequence& definition, SequenceSettings settings);
-  // False: something of it is in use. `period`: of its period; null: it has none.
+  // False: something of it is in use, and nothing was done. `period`: null if it has none.
   bool forget(Sequence& sequence, const PeriodSpan* period);
   Status check_room(const DefineSequence& definition, bool named, std::optional<UserId> user) const;
   bool is_known(std::string_view base) const;
@@ -133,7 +140,7 @@ class SequenceTable final : public RemainderLogObserver,
   Names names_;
   SequenceOrders orders_;
   PeriodEnds ends_;
-  NextNumbers next_;  // but for that of a scope
+  NextNumbers next_;  // without that of a scope
   std::vector<Sequence*> touched_;
   std::vector<Sequence*> pumped_;  // those of the turn that ends
   AwaitingFlushes awaiting_;
