@@ -168,7 +168,7 @@ Outcome Client::call_next(const char* name, std::int64_t& id) {
   return outcome;
 }
 
-// Ends: at the request's deadline at the latest the session answers it.
+// Ends: at the request's deadline at the latest the session answers it, as late.
 Outcome Client::await(std::uint32_t number, Answer& answer) {
   while (!session_.synchronous().take(number, answer)) turn_for(number, monotonic_ms());
   return std::move(answer.outcome);
@@ -221,63 +221,78 @@ std::int64_t Client::idle_ms() const {
 
 // --- one step
 
-void Client::turn(std::int64_t until_ms, std::int64_t now) {
-  std::int64_t deadline = session_.next_deadline_ms().value_or(0);
-  // Its text is made only where it is needed.
-  if (deadline <= now) session_.expire(now, unreachable());
+void Client::turn(std::int64_t until_ms, std::int64_t now_ms) {
+  const std::optional<std::int64_t> deadline_ms = give_up_late(now_ms);
+  if (!deadline_ms) return rest();
+  until_ms = std::min(until_ms, *deadline_ms);
+  if (!connection_.is_open() && !connect(until_ms, now_ms)) return;
+  if (send_requests(now_ms)) receive_until(until_ms, now_ms);
+}
+
+// Answers what is over its deadline. Returns the next deadline; none: nothing is in flight.
+std::optional<std::int64_t> Client::give_up_late(std::int64_t now_ms) {
+  const std::optional<std::int64_t> deadline_ms = session_.next_deadline_ms();
+  if (deadline_ms && *deadline_ms > now_ms && !session_.too_many_late()) return deadline_ms;
+  session_.expire(now_ms, unreachable());
   if (session_.too_many_late()) lose("the daemon does not answer");
-  if (deadline <= now || !connection_.is_open()) deadline = session_.next_deadline_ms().value_or(0);
-  const std::int64_t until = std::min(until_ms, deadline);
-  if (until <= now && session_.in_flight() == 0) {
-    // Everything ended at its deadline. What was not sent yet must not be carried out later.
-    if (connection_.is_open() && !session_.output().empty()) close_connection();
-    send_idle();
-    return;
-  }
-  if (!connection_.is_open()) {
-    if (now < next_attempt_ms_) {
-      connection_.wait(false, std::min(until, next_attempt_ms_) - now);
-      return;
-    }
-    try_to_connect(now);
-    if (!connection_.is_open()) return;
-  }
-  const std::size_t in_flight = session_.in_flight();
-  session_.fill_output(now);
-  const int error = connection_.send(session_.output());
-  if (error != 0) {
-    // Replies that the daemon sent before it closed may still be there to read.
-    for (int reads = 0; reads < kLastReads && receive();) ++reads;
-    if (connection_.is_open()) lose(error_text(error));
-    return;
-  }
-  if (session_.any_unsent()) session_.fill_output(now);
-  // One that is above a limit of the daemon has its answer already.
-  if (session_.in_flight() < in_flight) return;
-  if (!session_.output().empty()) {
-    connection_.wait(true, until - now);
-    receive();
-  } else {
-    take(until > now ? connection_.receive_within(until - now) : connection_.receive());
-  }
+  return session_.next_deadline_ms();
+}
+
+// Nothing is in flight: everything was given up.
+void Client::rest() {
+  // What is not sent yet must not be carried out later.
+  if (connection_.is_open() && !session_.output().empty()) close_connection();
   send_idle();
 }
 
-void Client::try_to_connect(std::int64_t now_ms) {
+// Makes the next attempt, or waits until it is due. Whether there is a connection.
+bool Client::connect(std::int64_t until_ms, std::int64_t now_ms) {
+  if (now_ms < next_attempt_ms_) {
+    connection_.wait(false, std::min(until_ms, next_attempt_ms_) - now_ms);
+    return false;
+  }
   const int error = connection_.open(options_.socket_path);
   if (error == 0) {
     ++generation_;
     session_.connected();
-    return;
+    return true;
   }
   if (is_worth_a_retry(error)) {
     why_not_connected_ = error_text(error);
     next_attempt_ms_ = now_ms + back_off_.next_delay_ms(random());
-    return;
+    return false;
   }
   session_.fail_all({is_shortage(error) ? SEQD_E_SYSTEM : SEQD_E_CONNECT,
                      "cannot connect to " + options_.socket_path + ": " + error_text(error) +
                          (error == EACCES ? members_may_connect(options_.socket_path) : "")});
+  return false;
+}
+
+// False: there is nothing to wait for, because the connection is lost or an answer is there.
+bool Client::send_requests(std::int64_t now_ms) {
+  const std::size_t in_flight = session_.in_flight();
+  session_.fill_output(now_ms);
+  if (const int error = connection_.send(session_.output()); error != 0) {
+    // Replies that the daemon sent before it closed may still be there to read.
+    take_arrived();
+    if (connection_.is_open()) lose(error_text(error));
+    return false;
+  }
+  // What did not fit this write waits for room in the socket.
+  if (session_.any_unsent()) session_.fill_output(now_ms);
+  // A request that is above a limit of the daemon has its answer already.
+  return session_.in_flight() == in_flight;
+}
+
+// Waits for replies, or for room to send the rest, and takes in what has arrived.
+void Client::receive_until(std::int64_t until_ms, std::int64_t now_ms) {
+  if (!session_.output().empty()) {
+    connection_.wait(true, until_ms - now_ms);
+    receive();
+  } else {
+    take(until_ms > now_ms ? connection_.receive_within(until_ms - now_ms) : connection_.receive());
+  }
+  send_idle();
 }
 
 void Client::receive_idle() {

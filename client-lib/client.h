@@ -1,9 +1,10 @@
-// Client: what a handle of libseqd is: a Session on a Connection, with deadlines, reconnects and
-// back-off. It is driven by the caller: nothing happens between calls. One thread at a time, in the
-// process that made it.
+// Client: the engine behind a handle of libseqd: a Session on a Connection, with deadlines,
+// reconnects and back-off. It is driven by the caller: nothing happens between calls. One thread at
+// a time, in the process that made it; its copy in a child has is_forked() and leave_to_parent().
 //
-// Invariant: connection open <=> session connected; a request leaves the session only with an
-// answer, an error of the library's or at its deadline.
+// Invariants: between calls the connection is open if and only if the session is connected, unless
+// recovers_ is set. A request gets one answer: the daemon's, or an error of the library, at its
+// deadline at the latest; none if its call ends by an exception, or the handle is closed.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "client-lib/client_options.h"
 #include "client-lib/session/back_off.h"
 #include "client-lib/session/connection.h"
 #include "client-lib/session/monotonic.h"
@@ -21,43 +23,33 @@
 
 namespace seqd::engine {
 
-struct ClientOptions {
-  std::string socket_path;
-  std::string name;
-  std::int64_t timeout_ms = 5'000;
-  std::int64_t connect_timeout_ms = 5'000;
-  std::int64_t busy_poll_us = 0;
-  bool anonymous = false;
-  bool daemon_decides_wait = false;  // requests do not say how long they may wait for an ID
-};
-
-// What the caller's options mean: defaults, the environment, bounds. `options` may be null.
-Outcome read_options(const seqd_options* options, ClientOptions& out);
-
 class Client {
  public:
+  // Connects nothing: the first request does.
   static Outcome open(const ClientOptions& options, std::unique_ptr<Client>& client);
-  // Acknowledges what has arrived, without waiting; ends the connection, also for children.
+  // Acknowledges what has arrived, without waiting; ends the connection, also its copies in other
+  // processes. In a child only closes its copy.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Queues; sends nothing. Deadlines are filled in.
+  // Queues the request with its deadlines; sends nothing.
   Outcome submit(Request&& request);
-  // The same of a `next` in fewer steps, and in yet fewer where the last ones had that name, too.
-  // False: the one before says why.
+  // Queues a `next` in fewer steps, and in yet fewer where the session keeps that name (see
+  // RequestTable). False: submit() does it, or says why not.
   bool submit_next(std::string_view name, void* tag) {
     return !session_.wants_identity() && session_.submit_next(name, next_request(tag)) != 0;
   }
   bool submit_next_again(const char* name, void* tag) {
     return session_.submit_kept(name, next_request(tag)) != 0;
   }
-  // The same; the number is the request's in every repeat.
+  // The same; `number` is the request's msgid, in a repeat too.
   Outcome submit(Request&& request, std::uint32_t& number);
-  // Waits for the answer. The outcome is the answer's.
+  // Submits and waits for the answer. Returns the outcome of either.
   Outcome call(Request&& request, Answer& answer);
   Outcome call_next(const char* name, std::int64_t& id);  // the name is not empty
-  // Waits at most `timeout_ms` for the first answer; then delivers up to `capacity` of them.
+  // Waits at most `timeout_ms` for the first answer, if there is none and any request is in flight;
+  // then delivers up to `capacity` answers.
   void poll(std::int64_t timeout_ms, std::size_t capacity);
   std::size_t delivered_count() const { return session_.answers().delivered_count(); }
   // Valid until the next call that is not const.
@@ -65,35 +57,34 @@ class Client {
 
   std::size_t pending() const { return session_.pending(); }
   int descriptor() const { return connection_.descriptor(); }
-  // Another one when the descriptor is closed or opened.
+  // Another number whenever a call closes or opens the descriptor (but for show_end()).
   std::uint64_t generation() const { return generation_; }
-  // Whether there is something to send.
+  // Whether there is something to send now; puts it into the session's output.
   bool wants_to_write();
-  // How long from now poll() may stay uncalled; -1: for ever.
+  // How long from now poll() may stay uncalled if nothing arrives; -1: for ever.
   std::int64_t idle_ms() const;
-  // Sends what can be sent now, if there is a connection. The next poll() notices its loss.
+  // Sends what can be sent now, if there is a connection. If it is lost, the next poll() finds out.
   void send_only();
-  // Takes in what has arrived before anything is given up as late; does not wait.
+  // Takes in what has arrived, so that none of it is given up as late; does not wait.
   void take_arrived();
-  // Before the end of a client that has blocks: the daemon ends them when it sees the connection
-  // end, so one that was lost is made once more, as far as that goes without waiting.
+  // The last call of a client that has blocks. The daemon ends them when it sees the connection
+  // end; so if that was lost, another one is opened to be ended, without waiting.
   void show_end() noexcept;
-  // The user that created the daemon's socket, if known.
+  // The user that created the daemon's socket, if known; while there is a connection.
   std::optional<uid_t> peer_user() const { return connection_.peer_user(); }
-  // What a request that has no answer yet fails with when its time is over.
+  // The error of a request whose time is over now.
   Outcome late() const;
   const HelloAnswer& daemon() const { return session_.daemon(); }
-  // Whether this process is a copy of the one that opened the handle.
+  // Whether this process is a copy (by fork) of the one that opened the handle.
   bool is_forked() const { return mark_.is_copied(); }
   // In a child after fork(), instead of the destructor: closes its copy of the connection, and
   // frees nothing: threads of the parent may have been in the middle of a change.
   void leave_to_parent() { connection_.close(); }
 
-  // After an exception (memory) in the middle of a call: what it ends with, SEQD_E_MEMORY or
-  // SEQD_E_OUTCOME_UNKNOWN. The connection is dropped, so that every request is in a known state.
+  // After an exception (memory) in the middle of a call, whose result this is: SEQD_E_MEMORY or
+  // SEQD_E_OUTCOME_UNKNOWN. The connection is closed, so that every request is in a known state.
   int recover() noexcept;
-  // Before every call: drops what the last one delivered, and does the rest of recover(), if there
-  // was no memory for that either.
+  // Before every call: drops what the last one delivered, and does what is left of recover().
   void begin_call() {
     session_.answers().drop_delivered();
     if (recovers_) recover_fully();
@@ -102,7 +93,8 @@ class Client {
  private:
   Client(const ClientOptions& options, const protocol::Identity& identity, std::uint64_t random);
 
-  // When the time of a request begins: not earlier than now, but see most_behind_ms().
+  // When the time of a request begins: now, or a little later if a coarse clock was read instead,
+  // which takes less time; see most_behind_ms().
   std::int64_t begin_ms() const {
     return behind_ms_ >= 0 ? last_tick_ms() + behind_ms_ : monotonic_ms();
   }
@@ -110,21 +102,29 @@ class Client {
     const std::int64_t begin = begin_ms();
     return {tag, begin + options_.timeout_ms, begin + options_.connect_timeout_ms, false};
   }
+  // Submits, under a new identity if the numbers of the present one are used up.
   Outcome enter(Request&& request, std::uint32_t& number);
   // Waits for the answer to the synchronous request of that number.
   Outcome await(std::uint32_t number, Answer& answer);
-  // One step: connects, sends, receives, or waits for any of these until `until_ms` at most.
+  // Gives up what is late, connects, sends, and receives. Waits at most once, until `until_ms` or
+  // the next deadline. Its steps follow.
   void turn(std::int64_t until_ms, std::int64_t now_ms);
-  // The same of a call, as long as it takes.
+  std::optional<std::int64_t> give_up_late(std::int64_t now_ms);
+  void rest();
+  bool connect(std::int64_t until_ms, std::int64_t now_ms);
+  bool send_requests(std::int64_t now_ms);
+  void receive_until(std::int64_t until_ms, std::int64_t now_ms);
+  // turn() of a synchronous request: an exception behind its answer does not lose the answer.
   void turn_for(std::uint32_t number, std::int64_t now_ms);
-  void try_to_connect(std::int64_t now_ms);
-  // Whether there were bytes, and the connection continues.
+
+  // Takes in what has arrived. Whether there were bytes, and the connection is kept.
   bool receive();
   bool take(const Connection::Received& received);
-  // The connection is of no use any more: what is unanswered goes over the next one.
+  // Closes a connection that is of no use any more: what is unanswered goes over the next one.
   void lose(std::string why);
-  // Reads what came while nothing was in flight: the end of the connection, or late answers.
+  // While nothing is in flight: reads the end of the connection, or late answers.
   void receive_idle();
+  // While nothing is in flight: sends the acknowledgement that no request follows.
   void send_idle();
   void close_connection();
   void close_socket();
@@ -133,7 +133,7 @@ class Client {
   void recover_fully();
 
   const ClientOptions options_;
-  // How much later than the last tick it may be; -1: that is too much beside the time-outs.
+  // How much later than the kernel's last tick it may be; -1: too much for these time-outs.
   const std::int64_t behind_ms_;
   const ProcessMark mark_;
   Session session_;
@@ -142,7 +142,7 @@ class Client {
   std::uint64_t random_;
   std::int64_t next_attempt_ms_ = 0;
   std::uint64_t generation_ = 0;
-  bool recovers_ = false;  // recover_fully() is due
+  bool recovers_ = false;  // recover_fully() is due: the next call does it
   std::string why_not_connected_;
 };
 

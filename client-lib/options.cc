@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <cstdlib>
 
-#include "client-lib/client.h"
+#include "client-lib/client_options.h"
+#include "client-lib/session/connection.h"
 #include "protocol/limits.h"
 #include "protocol/version.h"
 

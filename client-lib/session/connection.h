@@ -1,9 +1,9 @@
-// Connection: one Unix stream socket to the daemon; the only file of libseqd that makes socket
-// calls. None of them waits but receive_within() and wait(). Raises no signal, and the descriptor
-// is closed by exec. Owned by a Client; one thread.
+// Connection: one Unix stream socket to the daemon; nothing else of libseqd connects, sends or
+// receives. No call waits but receive_within() and wait(). Raises no signal, and the descriptor is
+// closed by exec. Owned by a Client; one thread.
 //
-// Invariant: is_open() says whether there is a descriptor; after any failure there may be one
-// still, and close() is the caller's decision.
+// is_open() says whether there is a descriptor, also of a connection that is lost: the caller
+// closes it. One that could not be opened has none.
 #pragma once
 
 #include <sys/types.h>

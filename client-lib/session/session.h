@@ -44,10 +44,10 @@ class Session {
 
   explicit Session(const SessionSettings& settings);
 
-  // Requests. The number, or 0 when there are too many.
+  // Requests. Their number, which is their msgid; 0: there are too many.
   std::uint32_t submit(Request&& request);
   std::uint32_t submit_next(std::string_view name, const NextRequest& next);
-  // The same in fewer steps, where the table keeps that name. 0: submit_next() takes it.
+  // The same in fewer steps, where the table keeps that name. 0: submit_next() may still do it.
   std::uint32_t submit_kept(const char* name, const NextRequest& next) {
     if (!table_.keeps(name) || table_.next_number() >= kRenewFrom || is_full()) return 0;
     return entered(table_.add_kept(next), next.synchronous);
@@ -56,7 +56,8 @@ class Session {
   bool any_unsent() const { return table_.any_unsent(); }
   // Submitted and not collected, without synchronous ones.
   std::size_t pending() const;
-  void abandon_synchronous();  // its caller does not wait any more; only while not connected
+  // No call waits for it any more. Only if the socket is closed; disconnected() follows.
+  void abandon_synchronous();
   // Whether it is an insert that the daemon may have carried out.
   bool synchronous_may_have_inserted() const;
 
@@ -65,24 +66,23 @@ class Session {
   // If it was ready, no request fails because of a missing connection until then.
   void disconnected(std::int64_t reconnect_until_ms);
   bool ready() const { return ready_; }  // hello was answered
-  // Puts into output() what can be sent now: requests, and what has arrived of a burst that ended.
+  // Puts into output() what can be sent now: requests, and acknowledgements of what has arrived.
   void fill_output(std::int64_t now_ms);
-  void acknowledge_all();  // puts into output() what has arrived, as before closing
-  // Whether fill_output() may have an acknowledgement to write, and nothing else.
+  void acknowledge_all();  // puts that of all that has arrived into output(), as before closing
+  // Whether fill_output() may have an acknowledgement to write though no request is to be sent.
   bool owes_acknowledgement() const {
     return settings_.hello.client && acknowledgement_.is_owed(table_.floor());
   }
   protocol::Buffer& output() { return output_; }
   [[nodiscard]] Verdict receive(std::string_view bytes);
   const Outcome& trouble() const { return trouble_; }
-  // Whether this connection has answered a request.
-  bool proved() const { return proved_; }
+  bool proved() const { return proved_; }  // this connection has answered a request
 
-  // Answers with SEQD_E_TIMEOUT, or with `unreachable` when this connection was not ready, what is
-  // over its deadline.
+  // Answers what is over its deadline: with SEQD_E_TIMEOUT, or with `unreachable` if this
+  // connection is not ready; an insert that may have been carried out, with SEQD_E_OUTCOME_UNKNOWN.
   void expire(std::int64_t now_ms, const Outcome& unreachable);
-  std::optional<std::int64_t> next_deadline_ms() const;  // of expire(); nothing is in flight: none
-  // So many answers came too late, and still might, that the connection is of no use.
+  std::optional<std::int64_t> next_deadline_ms() const;  // of expire(); none: none is in flight
+  // So many answers are late and still to come that the connection is of no use.
   bool too_many_late() const { return late_.size() >= kCapacity; }
   void fail_all(const Outcome& outcome);
 
@@ -102,7 +102,7 @@ class Session {
   void make_unknown(std::uint32_t number, Outcome& outcome) const;
   // The connection ends: an insert that was sent is never sent again.
   void give_up_inserts();
-  // When a request is given up.
+  // When a request is given up, as it is connected now.
   std::int64_t deadline_ms(const Request& request) const;
   // Takes whole messages from the front of `left`.
   Verdict take_in(std::span<const std::uint8_t>& left);
