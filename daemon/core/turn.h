@@ -35,8 +35,8 @@ class TurnOwner {
   // The medium failed while the daemon was serving. What is reserved may still be issued; then the
   // process has to make room for one that writes everything again.
   virtual void log_failed(const Status& status) = 0;
-  // The process has to end now, and nothing of this turn may be replied to. If it returns, the
-  // turn ends without replies.
+  // The process has to end now, and nothing of this turn may be replied to. It does not return: the
+  // daemon exits, the simulator throws. In a test it may: then the turn ends without replies.
   virtual void die(const Status& status) = 0;
 };
 

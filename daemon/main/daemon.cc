@@ -79,7 +79,7 @@ Status Daemon::start(const std::vector<int>& sockets, StoreModules modules) {
       stores_->abandoned(scope->second.store, former);
   }
   make_core(*state);
-  // Before the first turn: no request was sent to a store, and nothing was issued.
+  // Before the first turn: nothing was written to the log or issued, so the start may still fail.
   const Status room = check_state_room(
       table_->budgets(), static_cast<std::uint64_t>(configuration_.daemon.state_log_size));
   if (!room.ok()) return room;
@@ -138,8 +138,10 @@ void Daemon::make_core(Started& state) {
   log_ = std::move(state.log);
   log_->measure_by(clock_);
   state_how_ = state.how;
+  // The core appends to the log by way of the history, which sees every entry.
   const CoreContext context{
       clock_, loop_, random_, history_->follow(*log_), journal_, replies_, history_->recorder()};
+  // The table, which is empty until restore(), and what works on it. The pages are the table's.
   pages_ = SharedPages::of(*state_directory_, *witness_directory_, random_, journal_);
   table_ = std::make_unique<SequenceTable>(context, configuration_, stores_->by_name(),
                                            table_limits(configuration_), pages_.get());
@@ -149,7 +151,9 @@ void Daemon::make_core(Started& state) {
                                             table_limits(configuration_).sequences);
   purge_ = std::make_unique<Purge>(context, *table_, configuration_, stores_->that_purge(),
                                    [this] { return configuration_.named_sequences(); });
+  // The context refers to replies_ already: the core replies to requests that waited.
   replies_.attach(*table_);
+  // The methods, which are about all of the above, and what shows the counts of the server.
   Control& control = *this;
   const Services services{
       control,           clock_,         *log_,        *table_,  history_->recorder(),
@@ -158,13 +162,19 @@ void Daemon::make_core(Started& state) {
   metrics_ = std::make_unique<MetricsEndpoint>(
       loop_, journal_, MetricsSource{*table_, control, *server_, clock_, inserts_.get()},
       [](const std::string& warning) { log(kLogWarning, warning); });
+  // The history takes sums from the table, the log snapshots, and the turn hears what is durable.
+  // Before the first commit.
   history_->attach(*table_);
   TurnOwner& owner = *this;
   turn_ = std::make_unique<Turn>(*table_, *log_, owner);
   log_->attach(turn_.get(), table_.get());
+  // It recreates the witness and the index of the pages if they are removed; see tick().
   witness_keeper_ =
       std::make_unique<WitnessKeeper>(*log_, pages_.get(), *witness_directory_, journal_);
+  // When all is attached: from here on sequences exist, entries are appended and stores are called.
+  // What they answer comes by the loop, which does not run yet.
   table_->restore(state.image);
+  // The gaps of the start count as gaps of this process. The first floors are read in the loop.
   for (const GapMade& gap : state.gaps) table_->budgets().gap_made(gap.cause, gap.end - gap.begin);
   floor_watch_ = std::make_unique<FloorWatch>(loop_, *table_);
   floor_watch_->set_interval(configuration_.daemon.store_poll_interval_ms);

@@ -44,7 +44,7 @@ struct StartPlaces {
 struct Started {
   std::unique_ptr<StateLog> log;       // attach() it before the first commit
   StateImage image;                    // what the log says now, all of it durable
-  std::string how;                     // for status: "fresh", "witness", "clean", "forfeited: ..."
+  std::string how;                     // see Judgement
   std::vector<GapMade> gaps;           // made by the start; for the journal
   std::vector<LeaseIntended> dropped;  // leases in flight that were given up; for the journal
   std::vector<std::string> warnings;   // state_warning events

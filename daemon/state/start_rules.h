@@ -38,9 +38,11 @@ enum class Verdict : std::uint8_t { fresh, witness, clean, resume, forfeit };
 struct Judgement {
   Verdict verdict = Verdict::forfeit;
   GapCause cause = GapCause::no_witness;
-  std::string how;  // one line, for status
-  bool is_older =
-      false;  // turns of this boot are missing: scopes that were left clean count as well
+  // `state_how` of stat: "fresh"; "witness": continued after a kill; "clean": after a stop, with or
+  // without a witness; "resumed above what was reserved: ..."; or "forfeited: ...".
+  std::string how;
+  // Turns of this boot are missing: scopes that were left clean count as well.
+  bool is_older = false;
 };
 
 // What to do with the scopes that are not clean.

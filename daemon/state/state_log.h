@@ -6,6 +6,13 @@
 // follows it. What is flushed, and what is superseded by a new segment, is in the file before. A
 // file is overwritten only while the other one's snapshot is known by this process to be on the
 // medium. A flush that failed is never tried again.
+//
+// A flush, of which one is in flight at a time:
+//
+//   asked       make_durable() was called in this turn
+//   due         after commit(), or a rotation: it waits for the flush in flight
+//   in flight   on the worker
+//   durable     durable() of the observer; or flush_failed(), and no other flush is begun
 #pragma once
 
 #include <cstdint>
@@ -45,8 +52,7 @@ struct StateFiles {
 class StateLog final : public RemainderLog {
  public:
   static constexpr std::uint64_t default_size = std::uint64_t{16} << 20;
-  static constexpr std::uint64_t min_size = std::uint64_t{1} << 20;       // of the option
-  static constexpr std::uint64_t smallest_size = std::uint64_t{1} << 16;  // that works: for tests
+  static constexpr std::uint64_t smallest_size = std::uint64_t{1} << 16;  // the option: 256 KiB
   static constexpr std::uint64_t max_size = std::uint64_t{1} << 30;
 
   // Where the log continues: after a durable segment.
@@ -80,7 +86,7 @@ class StateLog final : public RemainderLog {
   Status commit() override;
   bool accepting() const override;
 
-  // After the last turn: OK when all of it is on the medium. Nothing may be appended any more.
+  // For tests, after the last turn: OK if all turns are on the medium. Nothing may follow.
   Status close();
 
   // Makes the witness again if it was removed; see Witness::keep_in_place(). To be called
@@ -128,10 +134,10 @@ class StateLog final : public RemainderLog {
   std::vector<std::uint8_t> turn_;
   LogPosition position_;
   LogPosition durable_;
-  bool flush_asked_ = false;  // for the next commit
-  bool flush_due_ = false;    // for a position that is committed
-  std::shared_ptr<Flush> flush_;
-  Status failure_;  // of a write: every later commit returns it
+  bool flush_asked_ = false;      // for the next commit
+  bool flush_due_ = false;        // for a position that is committed
+  std::shared_ptr<Flush> flush_;  // in flight
+  Status failure_;                // of a write: every later commit returns it
   bool flush_failed_ = false;
   bool closed_ = false;
   std::uint64_t syncs_ = 0;

@@ -205,7 +205,7 @@ TEST_CASE("ARecordThatFitsToTheByteDoesNotRotateAndOneByteMoreDoes") {
     Fixture f;
     // The file is filled up to a place that leaves room for one known record.
     const auto used = [&] { return f.log().statistics().used; };
-    while (used() + 64'000 < StateLog::min_size) {
+    while (used() + 64'000 < f.world.state_log_size) {
       f.append_text(30'000);
       REQUIRE(f.process->commit());
     }
@@ -213,7 +213,7 @@ TEST_CASE("ARecordThatFitsToTheByteDoesNotRotateAndOneByteMoreDoes") {
     const std::size_t before = used();
     REQUIRE(f.process->commit());
     const std::size_t overhead = used() - before - 1'000;
-    const std::size_t left = StateLog::min_size - used();
+    const std::size_t left = f.world.state_log_size - used();
     REQUIRE(left > 20'000);
     // Three varints of a text of more than 16,383 bytes are one byte longer than those of 1,000.
     const std::size_t text = left - overhead - 1 + excess;
@@ -221,7 +221,7 @@ TEST_CASE("ARecordThatFitsToTheByteDoesNotRotateAndOneByteMoreDoes") {
     f.append_text(text);
     REQUIRE(f.process->commit());
     CHECK(f.log().statistics().rotations == excess);
-    if (excess == 0) CHECK(used() == StateLog::min_size);
+    if (excess == 0) CHECK(used() == f.world.state_log_size);
     const StateImage image = f.process->image;
     f.restart();
     CHECK(f.process->started.how == "witness");

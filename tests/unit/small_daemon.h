@@ -50,7 +50,7 @@ struct World {
   CountingRandom random;
   FixedClock clock;
   Token boot_id{1};
-  std::uint64_t state_log_size = StateLog::min_size;
+  std::uint64_t state_log_size = std::uint64_t{1} << 20;
 
   std::int64_t next_id = 1;
   std::map<Token, std::pair<std::int64_t, std::int64_t>> leases;

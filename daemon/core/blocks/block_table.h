@@ -1,11 +1,27 @@
 // BlockTable: the blocks that are out, by their slots. A block is granted in one turn, published to
-// its page when the turn's record is in the log, and only then in the reply to its client. It ends
-// when its slot is used again, when its client has disconnected, or when its sequence needs the
-// IDs: then nothing is taken from it any more, and its sequence gets the number of IDs that were
-// taken.
+// its page when the turn's record is in the log, and only then in the reply to its client.
 //
-// Bounded: a number of blocks and pages in all, of which one user gets a share. After a start
-// clients have some seconds to reconnect to their blocks. Owned by the SequenceTable; loop thread.
+// How a block ends, and where that is decided:
+//
+//   end_slot       its slot is requested again (block_methods.cc)
+//                  it could not be published to its page (here)
+//   end_client     the connection of its client ends (Server::close)
+//                  another process or user takes its client's identity (client_methods.cc)
+//                  the page of its client was lost at a start (client_back)
+//                  its client has not reconnected within kReturnMs of a start (here)
+//   end_where      its user may not take these IDs any more (Server::apply_settings, at a reload;
+//                  client_methods.cc, when the client is back after a start)
+//   end_sequence   its sequence needs the IDs, is drained or stopped (Sequence::end_blocks)
+//   end_outside    it has IDs below the floor or above the maximum (Sequence::withdraw)
+//   end_all        the daemon stops (SequenceTable::begin_stop)
+//
+// In each case its slot is closed to its client, and Over, which is Sequence::block_over(), records
+// how many IDs were taken (entry BlockEnded). The others are available again; if it is not known
+// how many were taken, all of the block is a gap (block_lost). Before all that a start that cannot
+// continue where the log ends makes gaps of the blocks that were out (start_rules.cc).
+//
+// Bounded: a number of blocks and pages in all, of which one user gets a share. Owned by the
+// SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -107,7 +123,7 @@ class BlockTable {
   std::vector<BlockKey> unpublished_;  // granted in this turn
   std::vector<BlockKey> lost_;         // that could not be published to their pages
   std::set<ClientId> absent_;          // since the start
-  // What was_lost() tells, until the client's connection ends: at most the blocks of the start.
+  // What was_lost() returns, until the client's connection ends: at most the blocks of the start.
   std::map<ClientId, std::set<std::uint32_t>> lost_requests_;
   OneShot timer_;  // ends the blocks of clients that did not reconnect
   OneShot lost_timer_;
