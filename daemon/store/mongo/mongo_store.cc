@@ -82,7 +82,8 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
   if (is_in_ledger(trace_of(request.token))) sessions_.take_over(request.instance);
   MongoCounter counter(*clients_, records_, sessions_, sweep_, request);
   LeaseOutcome outcome = counter.lease(index_known);
-  if (counter.refused_by_validator() && mode_.validator_refused(request)) {
+  if (outcome.kind == LeaseOutcome::Kind::refused && counter.refused_by_validator() &&
+      mode_.validator_refused(request)) {
     // No waiting request fails for it yet.
     outcome = refused({ErrorCode::UNAVAILABLE,
                        outcome.error.text() + "; it is requested again without that object"});

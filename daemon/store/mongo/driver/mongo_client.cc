@@ -187,7 +187,7 @@ MongoWriteAnswer MongoClients::find_and_modify(const MongoWrite& write,
   const bool nothing_applied = !ok && trace.nothing_applied(through_mongos(connection));
   MongoWriteAnswer answer =
       answer_of(ok, reply.get(), error, write.collection, nothing_applied, trace.started == 1);
-  answer.earlier_is_open = trace.started > trace.succeeded + trace.disproved;
+  answer.earlier_is_open = !nothing_applied && trace.has_open_attempt();
   return answer;
 }
 

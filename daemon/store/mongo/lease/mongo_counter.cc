@@ -32,6 +32,14 @@ MongoCounter::MongoCounter(MongoClients& clients, MongoLeaseRecords& records,
       count_(std::min(request.count, highest_id(request))) {}
 
 LeaseOutcome MongoCounter::lease(bool index_known) {
+  LeaseOutcome outcome = lease_in_attempts(index_known);
+  // That is no proof of the open attempt, which its record is asked for.
+  if (open_ && outcome.kind == LeaseOutcome::Kind::refused)
+    return unknown_outcome(std::move(outcome.error));
+  return outcome;
+}
+
+LeaseOutcome MongoCounter::lease_in_attempts(bool index_known) {
   if (!index_known) {
     if (Status status = check_unique_key(clients_, binding_); !status.ok())
       return refused(std::move(status));
@@ -100,6 +108,7 @@ MongoCounter::Step MongoCounter::increment() {
 }
 
 MongoCounter::Step MongoCounter::conclude(MongoWriteAnswer answer) {
+  open_ = open_ || answer.earlier_is_open;
   switch (answer.kind) {
     case MongoWriteAnswer::Kind::unknown:
       return unknown_outcome(std::move(answer.error));
@@ -114,12 +123,14 @@ MongoCounter::Step MongoCounter::conclude(MongoWriteAnswer answer) {
       break;
   }
   if (answer.document) return grant(*answer.document);
-  // The earlier attempt may find the counter once it is made, and no record would tell of it.
-  if (trace_ == LeaseTrace::plain && answer.earlier_is_open) {
-    return unknown_outcome({ErrorCode::UNAVAILABLE,
-                            where_ + ": an attempt that was not answered may still be applied"});
-  }
+  // The open attempt may find the counter once it is made, and has no record.
+  if (trace_ == LeaseTrace::plain && open_) return unknown_while_open();
   return std::nullopt;
+}
+
+LeaseOutcome MongoCounter::unknown_while_open() const {
+  return unknown_outcome(
+      {ErrorCode::UNAVAILABLE, where_ + ": an attempt that was not answered may still be applied"});
 }
 
 // Most validators that refuse a lease allow no further field.

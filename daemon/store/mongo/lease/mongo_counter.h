@@ -48,6 +48,7 @@ class MongoCounter {
   using Step = std::optional<LeaseOutcome>;
 
   // --- an attempt: mongo_counter.cc
+  LeaseOutcome lease_in_attempts(bool index_known);
   // Sends the lease once. None: nothing matched, unless conflict_ or retrying_ says otherwise.
   Step increment();
   // The findAndModify that moves the counter.
@@ -55,6 +56,7 @@ class MongoCounter {
   // What the answer to the lease's last write means.
   Step conclude(MongoWriteAnswer answer);
   Step retry(MongoWriteAnswer answer);
+  LeaseOutcome unknown_while_open() const;
   LeaseOutcome refuse_by_validator(const Status& error);
   LeaseOutcome grant(const Document& counter) const;
   bool late() const { return std::chrono::steady_clock::now() > deadline_; }
@@ -100,6 +102,7 @@ class MongoCounter {
   std::optional<LeaseRecord::Sent> sent_;  // as the lease was announced last
 
   // What the attempts have met.
+  bool open_ = false;                  // one may still be applied: see earlier_is_open
   std::optional<Status> conflict_;     // the last one: others changed the same
   bool retrying_ = false;              // the last one: an error that proves nothing of the document
   int failures_ = 0;                   // such errors

@@ -79,6 +79,8 @@ MongoCounter::Step MongoCounter::take_parked_slot() {
 // Only the commit applies them; a failure before it is sent leaves no change.
 MongoCounter::Step MongoCounter::increment_in_transaction(const MongoWrite& write) {
   ASSERT(is_in_ledger(trace_));
+  // That one was sent as a numbered write, whose record would be replaced.
+  if (open_) return unknown_while_open();
   MongoTransaction transaction(clients_);
   if (Status status = transaction.begin(); !status.ok()) return refused(std::move(status));
   if (Status status = sessions_.announce(request_.instance, transaction); !status.ok())
@@ -144,7 +146,7 @@ MongoCounter::Step MongoCounter::increment_as_numbered(const MongoWrite& write) 
         .token = request_.token, .state = LeaseRecord::State::sent, .sent = sent};
     const Result<bool> announced =
         writes.update(records_.replacement(request_, record), sent.statement);
-    // The lease itself was not sent.
+    // The lease was not sent behind it.
     if (!announced.ok()) return refused(announced.status());
     if (!*announced) return std::nullopt;  // the lease slot's record holds another token
     sent_ = sent;
