@@ -1,5 +1,5 @@
-// link: protocol protocol/* daemon/base daemon/base/* daemon/core daemon/core/* daemon/rpc
-// link: daemon/rpc/methods
+// link: protocol protocol/* daemon/base daemon/base/* daemon/core daemon/core/*
+// link: daemon/rpc daemon/rpc/*
 // seeds: tests/fuzz/protocol_seeds.py
 //
 // What hostile clients may send to the daemon: bytes on several connections, in pieces, with turns,
