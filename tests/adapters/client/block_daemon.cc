@@ -123,12 +123,17 @@ void BlockDaemon::end(std::uint32_t slot) {
 
 void BlockDaemon::end_all() {
   const std::lock_guard lock(mutex_);
+  end_all_locked();
+}
+
+void BlockDaemon::end_all_locked() {
   while (!out_.empty()) end(out_.begin()->first);
 }
 
+// In one step, as the daemon does it: a block granted in between would be out in no page.
 void BlockDaemon::replace_page() {
-  end_all();
   const std::lock_guard lock(mutex_);
+  end_all_locked();
   pages_->remove(kClient);
 }
 

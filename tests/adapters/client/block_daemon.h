@@ -66,6 +66,7 @@ class BlockDaemon {
               protocol::Buffer& out);
   void grant(const protocol::Message& message, protocol::Buffer& out);
   void end(std::uint32_t slot);
+  void end_all_locked();
 
   SocketDaemon socket_;
   std::string root_;

@@ -84,6 +84,21 @@ class BlockClient:
                 low, high = (middle + 1, high) if any(file.read(8)) else (low, middle)
         return low
 
+    def pause_in_a_block(self, daemon: harness.Daemon) -> None:
+        """SIGSTOP while a block is out: that many IDs were used says nothing of it, because a fast client takes them one by one
+        while it waits for a block."""
+        def paused() -> bool:
+            self.process.send_signal(signal.SIGSTOP)
+            if audit(daemon)["out"] > 0:
+                return True
+            self.process.send_signal(signal.SIGCONT)
+            return False
+
+        expect_soon("a block is out", paused)
+
+    def go_on(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
     def kill(self) -> array:
         self.process.kill()
         self.process.wait()
@@ -217,7 +232,7 @@ def test_WithoutADaemonAProcessGoesOnToTheEndOfItsBlocks(make_daemon, scratch):
         client.process.send_signal(signal.SIGSTOP)
         daemon.kill()
         lengths = client.lengths()
-        client.process.send_signal(signal.SIGCONT)
+        client.go_on()
         # Nearly always every thread has half of its block, or the next one. One that was refused a block (nothing was issuable yet)
         # waits for the daemon: then it is tried again.
         until = time.monotonic() + 2
@@ -281,8 +296,8 @@ def test_APageThatIsEmptiedCostsItsBlocksAndNothingElse(daemon, scratch):
     ledger = Ledger("orders")
     client = BlockClient(daemon, scratch / "ids")
     client.wait_for_more(500)
+    client.pause_in_a_block(daemon)
     page, = pages_of(daemon)
-    client.process.send_signal(signal.SIGSTOP)
     block_pages.empty(page)
     ledger.add(client.kill())
     ledger.assert_no_duplicate()
@@ -324,10 +339,12 @@ def test_APageThatIsRemovedWhileTheDaemonIsDownCostsItsBlocksAndNothingElse(daem
     ledger = Ledger("orders")
     client = BlockClient(daemon, scratch / "ids")
     client.wait_for_more(500)
+    client.pause_in_a_block(daemon)
     daemon.kill()
     page, = pages_of(daemon)
     block_pages.remove(page)
     daemon.start()
+    client.go_on()
     expect_soon("another page", lambda: len(pages_of(daemon)) == 1)
     expect_soon("blocks in the other page", lambda: audit(daemon)["out"] > 0)
     client.wait_for_more(2_000)
@@ -368,12 +385,14 @@ def test_AnIndexOfPagesThatIsRemovedWithTheWitnessIsMadeAgain(daemon, scratch):
 def test_WhatIsOutAndWhatWasTakenIsShown(daemon, scratch):
     client = BlockClient(daemon, scratch / "ids")
     client.wait_for_more(500)
+    client.pause_in_a_block(daemon)
     with daemon.connect(30) as other:
         row, = other.call("list")
         assert row["out"] > 0 and other.call("status")["out"] > 0
         taken = {each["pid"]: each["ids"] for each in other.call("clients")["clients"]}
         assert taken[client.process.pid] > 100
     assert "  OUT  " in daemon.seqctl("list").stdout and " in blocks, " in daemon.seqctl("status").stdout
+    client.go_on()
     client.stop()
     settled(daemon)
     with daemon.connect(30) as other:
