@@ -402,9 +402,10 @@ def test_CopiesOfAnImageThatNeverReachedItsStoreAreInstancesOfTheirOwn(make_daem
     """A golden image: started once without its store. If its copies had one name, a copy could bring back the name of one that
     has gone, and with it the epoch that an older copy of that one claims."""
     mongo.client().drop_database("seqd")
-    stores = {"mongo": {**mongodb(mongo, "slot")["mongo"], "timeout": "500ms"}}
+    stores = mongodb(mongo, "slot")
     sequences = {"orders": {"reuse": "never", "meaning": "last"}}
-    image = make_daemon("image", stores=stores, defaults=LEASES, sequences=sequences)
+    impatient = {"mongo": {**stores["mongo"], "timeout": "500ms"}}
+    image = make_daemon("image", stores=impatient, defaults=LEASES, sequences=sequences)
     with mongo.fail_point("failCommand", {"failCommands": ["find", "findAndModify"], "closeConnection": True}):
         image.start()
         expect_soon("a claim that fails", lambda: "store_down: " in image.stderr())
