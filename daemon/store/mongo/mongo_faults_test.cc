@@ -124,9 +124,16 @@ TEST_CASE("MongoFaults: a lease with an attempt that may come late is not refuse
   request.token = random_token(trace);
   member.refuse("findAndModify", 1, R"({"ok": 0, "code": 91, "errmsg": "it is going away",
                                         "errorLabels": ["RetryableWriteError"]})");
+  const int before = member.seen("findAndModify");
   const LeaseOutcome outcome = store->lease(request);
   INFO(outcome.error.to_string());
   REQUIRE(outcome.kind == Kind::unknown);
+  REQUIRE(outcome.error.text().find("may still be applied; the last one: ") != std::string::npos);
+  REQUIRE(member.seen("findAndModify") == before + 2);
+  // A slot is in the counter's document, which is not there.
+  REQUIRE(
+      store->resolve(request).kind ==
+      (mode == LeaseModeOption::slot ? Resolution::Kind::untraceable : Resolution::Kind::absent));
 }
 
 TEST_CASE("MongoFaults: an error raised before the write is a refusal", "[mongo]") {

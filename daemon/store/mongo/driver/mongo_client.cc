@@ -184,10 +184,11 @@ MongoWriteAnswer MongoClients::find_and_modify(const MongoWrite& write,
   const bool ok = mongoc_collection_find_and_modify_with_opts(
       collection.get(), write.filter.get(), options.get(), reply.uninitialised(), &error);
   const CommandTrace& trace = scope.trace();
-  const bool nothing_applied = !ok && trace.nothing_applied(through_mongos(connection));
+  const bool is_through_mongos = through_mongos(connection);
+  const bool nothing_applied = !ok && trace.nothing_applied(is_through_mongos);
   MongoWriteAnswer answer =
       answer_of(ok, reply.get(), error, write.collection, nothing_applied, trace.started == 1);
-  answer.earlier_is_open = !nothing_applied && trace.has_open_attempt();
+  answer.is_open = trace.has_open_attempt(is_through_mongos);
   return answer;
 }
 

@@ -44,9 +44,9 @@ struct MongoWriteAnswer {
   bool again = false;                // refused, and the transaction may be tried again at once
   std::uint32_t server_code = 0;     // the server's error code, if it answered with one
   std::optional<Document> document;  // done: after the change; none where nothing matched
-  // An earlier attempt, which the driver gave up, may still be applied: that nothing matched at the
-  // last one, or that it was refused, does not end the write. What a mongos repeats is not seen.
-  bool earlier_is_open = false;
+  // An attempt may still be applied: that nothing matched at the last one, or that it was refused,
+  // does not end the write. What a mongos repeats is not seen.
+  bool is_open = false;
   Document reply;  // the server's whole reply, for the details of an error
 };
 

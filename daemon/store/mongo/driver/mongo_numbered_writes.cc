@@ -213,7 +213,7 @@ MongoWriteAnswer MongoNumberedWrites::find_and_modify(const MongoWrite& write) {
     }
     answer = clients_.answer_of(got.ok, got.reply.get(), got.error, write.collection,
                                 nothing_applied, trace.started == 1);
-    answer.earlier_is_open = !nothing_applied && trace.has_open_attempt();
+    answer.is_open = trace.has_open_attempt(false);
     if (answer.kind == MongoWriteAnswer::Kind::done ||
         answer.error.code() != ErrorCode::UNAVAILABLE)
       break;

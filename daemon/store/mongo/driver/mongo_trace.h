@@ -25,7 +25,9 @@ struct CommandTrace {
   }
   // An attempt without an answer may still be applied: the server keeps no record of a repeat that
   // changed nothing, and the driver gives up the session in which a number would fence it off.
-  bool has_open_attempt() const { return started > succeeded + disproved; }
+  bool has_open_attempt(bool through_mongos) const {
+    return started > succeeded + (through_mongos ? disproved_by_shard : disproved);
+  }
 };
 
 // While it lives, the findAndModify, commitTransaction and insert commands of this thread are

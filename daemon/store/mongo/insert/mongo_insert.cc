@@ -226,8 +226,9 @@ MongoInsert::Answer MongoInsert::send(const std::vector<Document>& documents) {
     MongoReply reply;
     // The server's own words are in the trace; what the driver makes of them says less.
     static_cast<void>(mongoc_bulk_operation_execute(bulk.get(), reply.uninitialised(), &error));
-    answer = read_answer(error, reply.get(), scope.trace(), clients_.through_mongos(connection),
-                         scope.trace().has_open_attempt());
+    const bool through_mongos = clients_.through_mongos(connection);
+    answer = read_answer(error, reply.get(), scope.trace(), through_mongos,
+                         scope.trace().has_open_attempt(through_mongos));
   }
   if (answer.kind != Answer::Kind::unknown || answer.transaction_number == 0) return answer;
   return repeat(documents, connection, session.get(), std::move(answer));

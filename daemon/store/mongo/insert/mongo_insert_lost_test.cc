@@ -91,12 +91,12 @@ TEST_CASE("MongoInsert: an attempt that may come late is not refused with its re
   MongoStoreOptions options = people.server.options();
   options.uri = member.uri();
   people.store = open_mongo_store(options);
-  // To the first attempt, which may be applied; and to the driver's repeat, which is not.
-  member.refuse("insert", 1, R"({"ok": 0, "code": 91, "errmsg": "it is going away",
+  // To the first attempt, which is applied; and to the driver's repeat, which is not.
+  member.answer("insert", 1, R"({"ok": 0, "code": 91, "errmsg": "it is going away",
                                  "errorLabels": ["RetryableWriteError"]})");
   member.refuse_next("insert", R"({"ok": 1, "n": 0, "writeErrors": [
                                    {"index": 0, "code": 365, "errmsg": "no room in the cache"}]})");
-  // Asked for by its number: then the server has applied it, at one of the attempts.
+  // Asked for by its number, the server returns the outcome of the first one.
   require_ids(people.insert({"Ada"}), {1});
   REQUIRE(member.seen("insert") == 3);
   REQUIRE(people.server.count("people") == 1);

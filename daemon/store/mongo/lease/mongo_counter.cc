@@ -35,7 +35,7 @@ LeaseOutcome MongoCounter::lease(bool index_known) {
   LeaseOutcome outcome = lease_in_attempts(index_known);
   // That is no proof of the open attempt, which its record is asked for.
   if (open_ && outcome.kind == LeaseOutcome::Kind::refused)
-    return unknown_outcome(std::move(outcome.error));
+    return unknown_while_open(outcome.error);
   return outcome;
 }
 
@@ -108,7 +108,7 @@ MongoCounter::Step MongoCounter::increment() {
 }
 
 MongoCounter::Step MongoCounter::conclude(MongoWriteAnswer answer) {
-  open_ = open_ || answer.earlier_is_open;
+  open_ = open_ || answer.is_open;
   switch (answer.kind) {
     case MongoWriteAnswer::Kind::unknown:
       return unknown_outcome(std::move(answer.error));
@@ -128,9 +128,10 @@ MongoCounter::Step MongoCounter::conclude(MongoWriteAnswer answer) {
   return std::nullopt;
 }
 
-LeaseOutcome MongoCounter::unknown_while_open() const {
-  return unknown_outcome(
-      {ErrorCode::UNAVAILABLE, where_ + ": an attempt that was not answered may still be applied"});
+LeaseOutcome MongoCounter::unknown_while_open(const Status& last) const {
+  const std::string text = where_ + ": an attempt that was not answered may still be applied";
+  if (last.ok()) return unknown_outcome({ErrorCode::UNAVAILABLE, text});
+  return unknown_outcome({last.code(), text + "; the last one: " + last.text()});
 }
 
 // Most validators that refuse a lease allow no further field.

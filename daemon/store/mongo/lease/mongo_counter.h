@@ -56,7 +56,8 @@ class MongoCounter {
   // What the answer to the lease's last write means.
   Step conclude(MongoWriteAnswer answer);
   Step retry(MongoWriteAnswer answer);
-  LeaseOutcome unknown_while_open() const;
+  // `last`: why the last attempt failed, if it did.
+  LeaseOutcome unknown_while_open(const Status& last = {}) const;
   LeaseOutcome refuse_by_validator(const Status& error);
   LeaseOutcome grant(const Document& counter) const;
   bool late() const { return std::chrono::steady_clock::now() > deadline_; }
@@ -102,7 +103,7 @@ class MongoCounter {
   std::optional<LeaseRecord::Sent> sent_;  // as the lease was announced last
 
   // What the attempts have met.
-  bool open_ = false;                  // one may still be applied: see earlier_is_open
+  bool open_ = false;                  // one may still be applied: MongoWriteAnswer::is_open
   std::optional<Status> conflict_;     // the last one: others changed the same
   bool retrying_ = false;              // the last one: an error that proves nothing of the document
   int failures_ = 0;                   // such errors

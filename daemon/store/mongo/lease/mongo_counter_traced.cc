@@ -65,6 +65,7 @@ MongoCounter::Step MongoCounter::take_parked_slot() {
   write.filter.add(parked->field + ".begin", parked->span.begin);
   require_above(write.filter, parked->span);
   MongoWriteAnswer answer = clients_.find_and_modify(write);
+  open_ = open_ || answer.is_open;
   if (answer.kind != MongoWriteAnswer::Kind::done) return conclude(std::move(answer));
   if (!answer.document) return std::nullopt;
   records_.learn(request_, record);
