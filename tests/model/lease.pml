@@ -17,7 +17,7 @@
    -DPLAIN                            store/mongo/mongo_store.cc: MongoStore::resolve() says untraceable
    -DSESSION                          a numbered write that the server remembers, announced in the instance's record
    announce(), lease_announced        store/mongo/lease/mongo_counter_traced.cc: MongoCounter::increment_as_numbered()
-   store_resolve(), -DSESSION         store/mongo/lease/mongo_lease_resolution.cc: MongoLeaseRecords::resolve(), resolve_sent()
+   store_resolve(), -DSESSION         store/mongo/documents/mongo_lease_resolution.cc: MongoLeaseRecords::resolve(), resolve_sent()
    forget                             the server drops sessions not used for 30 minutes, or is restored without them
    pc_, dk_                           state/state_log.cc: committed, durable
    CLAIM_..                           daemon/core/leasing/store_scope.cc (start.pml has the whole of it)

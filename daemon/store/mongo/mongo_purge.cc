@@ -7,8 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/store/mongo/documents/mongo_binding.h"
 #include "daemon/store/mongo/driver/mongo_transaction.h"
-#include "daemon/store/mongo/lease/mongo_binding.h"
 #include "daemon/store/mongo/lease/mongo_parked.h"
 
 namespace seqd {

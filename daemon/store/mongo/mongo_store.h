@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "daemon/store/blocking_store.h"
+#include "daemon/store/mongo/documents/mongo_instances.h"
+#include "daemon/store/mongo/documents/mongo_lease_records.h"
+#include "daemon/store/mongo/documents/mongo_lease_sweep.h"
 #include "daemon/store/mongo/driver/mongo_client.h"
 #include "daemon/store/mongo/insert/mongo_collection.h"
-#include "daemon/store/mongo/lease/mongo_instances.h"
 #include "daemon/store/mongo/lease/mongo_lease_mode.h"
-#include "daemon/store/mongo/lease/mongo_lease_records.h"
-#include "daemon/store/mongo/lease/mongo_lease_sweep.h"
 #include "daemon/store/mongo/lease/mongo_sessions.h"
 #include "daemon/store/unconfirmed_leases.h"
 

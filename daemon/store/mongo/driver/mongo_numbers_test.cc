@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "daemon/store/mongo/lease/mongo_binding.h"
+#include "daemon/store/mongo/documents/mongo_binding.h"
 #include "tests/adapters/mongo/mongo_server.h"
 #include "tests/adapters/mongo/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/store/mongo/documents/mongo_binding.h"
 #include "daemon/store/mongo/driver/bson_conversion.h"
 #include "daemon/store/mongo/driver/mongo_sharding.h"
 #include "daemon/store/mongo/driver/mongo_trace.h"
-#include "daemon/store/mongo/lease/mongo_binding.h"
 
 namespace seqd {
 namespace {

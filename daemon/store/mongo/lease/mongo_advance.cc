@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "daemon/store/counter_value.h"
-#include "daemon/store/mongo/lease/mongo_binding.h"
+#include "daemon/store/mongo/documents/mongo_binding.h"
+#include "daemon/store/mongo/documents/mongo_seed.h"
 #include "daemon/store/mongo/lease/mongo_parked.h"
-#include "daemon/store/mongo/lease/mongo_seed.h"
 
 namespace seqd {
 namespace {

@@ -25,10 +25,10 @@
 #include <optional>
 #include <string>
 
+#include "daemon/store/mongo/documents/mongo_binding.h"
+#include "daemon/store/mongo/documents/mongo_lease_records.h"
+#include "daemon/store/mongo/documents/mongo_lease_sweep.h"
 #include "daemon/store/mongo/driver/mongo_transaction.h"
-#include "daemon/store/mongo/lease/mongo_binding.h"
-#include "daemon/store/mongo/lease/mongo_lease_records.h"
-#include "daemon/store/mongo/lease/mongo_lease_sweep.h"
 #include "daemon/store/mongo/lease/mongo_sessions.h"
 
 namespace seqd {

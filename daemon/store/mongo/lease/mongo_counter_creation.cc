@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "daemon/store/mongo/documents/mongo_seed.h"
 #include "daemon/store/mongo/lease/mongo_counter.h"
-#include "daemon/store/mongo/lease/mongo_seed.h"
 
 namespace seqd {
 namespace {

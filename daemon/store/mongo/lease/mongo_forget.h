@@ -8,8 +8,8 @@
 
 #include <string>
 
-#include "daemon/store/mongo/lease/mongo_instances.h"
-#include "daemon/store/mongo/lease/mongo_lease_records.h"
+#include "daemon/store/mongo/documents/mongo_instances.h"
+#include "daemon/store/mongo/documents/mongo_lease_records.h"
 
 namespace seqd {
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "daemon/store/mongo/documents/mongo_record_format.h"
 #include "daemon/store/mongo/driver/mongo_numbered_writes.h"
-#include "daemon/store/mongo/lease/mongo_record_format.h"
 
 namespace seqd {
 namespace {

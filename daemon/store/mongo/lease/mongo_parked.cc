@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "daemon/store/mongo/lease/mongo_binding.h"
+#include "daemon/store/mongo/documents/mongo_binding.h"
 
 namespace seqd {
 namespace {

@@ -21,8 +21,8 @@
 #include <optional>
 #include <string>
 
-#include "daemon/store/mongo/lease/mongo_binding.h"
-#include "daemon/store/mongo/lease/mongo_lease_records.h"
+#include "daemon/store/mongo/documents/mongo_binding.h"
+#include "daemon/store/mongo/documents/mongo_lease_records.h"
 #include "daemon/store/mongo/lease/mongo_sessions.h"
 
 namespace seqd {

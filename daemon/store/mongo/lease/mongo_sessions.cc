@@ -1,6 +1,6 @@
 #include "daemon/store/mongo/lease/mongo_sessions.h"
 
-#include "daemon/store/mongo/lease/mongo_instances.h"
+#include "daemon/store/mongo/documents/mongo_instances.h"
 
 namespace seqd {
 namespace {

@@ -1,6 +1,6 @@
 // A look-up that meets the lease it looks for, and one that must not make what it does not find.
 // Real servers and their fail points.
-#include "daemon/store/mongo/lease/mongo_lease_records.h"
+#include "daemon/store/mongo/documents/mongo_lease_records.h"
 
 #include <fmt/format.h>
 

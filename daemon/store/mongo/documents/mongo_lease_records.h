@@ -43,8 +43,8 @@
 #include <utility>
 
 #include "daemon/store/lease_trace.h"
+#include "daemon/store/mongo/documents/mongo_record_format.h"
 #include "daemon/store/mongo/driver/mongo_client.h"
-#include "daemon/store/mongo/lease/mongo_record_format.h"
 
 namespace seqd {
 

@@ -1,4 +1,4 @@
-#include "daemon/store/mongo/lease/mongo_binding.h"
+#include "daemon/store/mongo/documents/mongo_binding.h"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,13 @@
-#include "daemon/store/mongo/lease/mongo_lease_sweep.h"
+#include "daemon/store/mongo/documents/mongo_lease_sweep.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "daemon/store/mongo/lease/mongo_binding.h"
-#include "daemon/store/mongo/lease/mongo_instances.h"
-#include "daemon/store/mongo/lease/mongo_record_format.h"
+#include "daemon/store/mongo/documents/mongo_binding.h"
+#include "daemon/store/mongo/documents/mongo_instances.h"
+#include "daemon/store/mongo/documents/mongo_record_format.h"
 
 namespace seqd {
 namespace {

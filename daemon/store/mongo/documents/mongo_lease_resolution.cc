@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/store/mongo/documents/mongo_binding.h"
+#include "daemon/store/mongo/documents/mongo_lease_records.h"
 #include "daemon/store/mongo/driver/mongo_numbered_writes.h"
-#include "daemon/store/mongo/lease/mongo_binding.h"
-#include "daemon/store/mongo/lease/mongo_lease_records.h"
 
 namespace seqd {
 namespace {

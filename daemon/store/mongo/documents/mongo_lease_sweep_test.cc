@@ -1,4 +1,4 @@
-#include "daemon/store/mongo/lease/mongo_lease_sweep.h"
+#include "daemon/store/mongo/documents/mongo_lease_sweep.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "daemon/store/mongo/lease/mongo_lease_records.h"
+#include "daemon/store/mongo/documents/mongo_lease_records.h"
 
 #include <algorithm>
 
 #include "daemon/base/assertion.h"
-#include "daemon/store/mongo/lease/mongo_binding.h"
-#include "daemon/store/mongo/lease/mongo_instances.h"
-#include "daemon/store/mongo/lease/mongo_seed.h"
+#include "daemon/store/mongo/documents/mongo_binding.h"
+#include "daemon/store/mongo/documents/mongo_instances.h"
+#include "daemon/store/mongo/documents/mongo_seed.h"
 
 namespace seqd {
 namespace {

@@ -1,5 +1,5 @@
 // Counters that begin above what another collection holds, on a real server.
-#include "daemon/store/mongo/lease/mongo_seed.h"
+#include "daemon/store/mongo/documents/mongo_seed.h"
 
 #include <string>
 #include <thread>

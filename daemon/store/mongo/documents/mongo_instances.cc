@@ -1,4 +1,4 @@
-#include "daemon/store/mongo/lease/mongo_instances.h"
+#include "daemon/store/mongo/documents/mongo_instances.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Documents only; the clients are for the text of an error.
-#include "daemon/store/mongo/lease/mongo_record_format.h"
+#include "daemon/store/mongo/documents/mongo_record_format.h"
 
 #include <memory>
 #include <string>

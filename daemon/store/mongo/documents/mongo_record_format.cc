@@ -1,4 +1,4 @@
-#include "daemon/store/mongo/lease/mongo_record_format.h"
+#include "daemon/store/mongo/documents/mongo_record_format.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "daemon/store/mongo/lease/mongo_binding.h"
+#include "daemon/store/mongo/documents/mongo_binding.h"
 
 namespace seqd {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/store/mongo/lease/mongo_seed.h"
+#include "daemon/store/mongo/documents/mongo_seed.h"
 
 #include <fmt/format.h>
 
