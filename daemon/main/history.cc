@@ -33,6 +33,8 @@ std::vector<HeldSpan> spans_of(const std::vector<AvailableRange>& ranges) {
 
 // One job of the worker. It owns everything that it uses.
 struct History::Job {
+  Job(std::shared_ptr<Place> of, Clock& its_clock) : place(std::move(of)), clock(its_clock) {}
+
   std::shared_ptr<Place> place;
   Clock& clock;
   HistoryBatch batch;
@@ -182,22 +184,13 @@ void History::submit(HistoryBatch batch) {
   ASSERT(!writing_);
   due_ = ending_;
   writing_ = true;
-  const bool writes = !batch.sequences.empty();
-  auto job = std::make_shared<Job>(Job{place_,
-                                       clock_,
-                                       std::move(batch),
-                                       writes,
-                                       limits_,
-                                       questions_.take_questions(),
-                                       std::nullopt,
-                                       std::exchange(prune_, false),
-                                       auditing_,
-                                       {},
-                                       {},
-                                       false,
-                                       false,
-                                       {},
-                                       0});
+  auto job = std::make_shared<Job>(place_, clock_);
+  job->writes = !batch.sequences.empty();
+  job->batch = std::move(batch);
+  job->limits = limits_;
+  job->questions = questions_.take_questions();
+  job->prunes = std::exchange(prune_, false);
+  job->reading = auditing_;
   if (may_audit()) {
     job->audit = questions_.take_audit();
     auditing_ = opening_ = true;

@@ -76,17 +76,18 @@ void HistoryCatchUp::entry(LogPosition position, const LogEntry& entry) {
     }
   } else if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
     of(opened->sequence).returning = *opened;
-  } else if (const auto* ended = std::get_if<ReturnClosed>(&entry)) {
-    closed(*ended, fresh);
+  } else if (const auto* return_closed = std::get_if<ReturnClosed>(&entry)) {
+    close_return(*return_closed, fresh);
   } else if (!fresh) {
     return;
-  } else if (const auto* closed = std::get_if<LeaseClosed>(&entry)) {
-    Read& read = of(closed->sequence);
-    if (closed->how == LeaseEnd::untraceable) {
-      read.untraceable.push_back({closed->sequence, closed->lease, read.intended, closed->wall_ms});
+  } else if (const auto* lease_closed = std::get_if<LeaseClosed>(&entry)) {
+    Read& read = of(lease_closed->sequence);
+    if (lease_closed->how == LeaseEnd::untraceable) {
+      read.untraceable.push_back(
+          {lease_closed->sequence, lease_closed->lease, read.intended, lease_closed->wall_ms});
     }
   } else if (const auto* forgotten = std::get_if<ForgetSequence>(&entry)) {
-    of(forgotten->sequence).ended = true;
+    of(forgotten->sequence).forgotten = true;
   } else if (const auto* gap = std::get_if<GapMade>(&entry)) {
     of(gap->sequence).gaps.push_back(*gap);
   } else if (const auto* issue = std::get_if<Issued>(&entry)) {
@@ -105,7 +106,7 @@ void HistoryCatchUp::add_issue(Read& read, const Span& issue) {
   }
 }
 
-void HistoryCatchUp::closed(const ReturnClosed& entry, bool fresh) {
+void HistoryCatchUp::close_return(const ReturnClosed& entry, bool fresh) {
   Read& read = read_[entry.sequence];
   const auto opened = std::exchange(read.returning, std::nullopt);
   if (!opened || !fresh) return;
@@ -182,7 +183,7 @@ void HistoryCatchUp::end() {
 // First, since a name may have been used again.
 void HistoryCatchUp::record_ended(const StateImage& image) {
   for (const auto& [id, read] : read_) {
-    if (!read.ended || image.sequences.contains(id)) continue;
+    if (!read.forgotten || image.sequences.contains(id)) continue;
     DefineSequence definition;
     definition.sequence = id;
     definition.scope = read.scope;
@@ -284,7 +285,7 @@ void HistoryCatchUp::record_lost(const StateImage& image) {
   std::unordered_set<std::string_view> there;
   for (const auto& [number, sequence] : image.sequences) there.insert(sequence.definition.name);
   for (const auto& [number, read] : read_) {
-    if (read.ended) there.insert(read.name);
+    if (read.forgotten) there.insert(read.name);
   }
   SequenceId id = image.next_numbers.sequence;
   for (const auto& [name, before] : mark_.sequences) {

@@ -67,12 +67,12 @@ class HistoryCatchUp final : public LogReader {
     std::int64_t intended = 0;
     ScopeId scope = 0;
     std::string name;
-    bool ended = false;  // it was forgotten, in order
+    bool forgotten = false;  // in order
   };
 
   void record_ended(const StateImage& image);
   void record(SequenceId id, const Read& read);
-  void closed(const ReturnClosed& entry, bool fresh);
+  void close_return(const ReturnClosed& entry, bool fresh);
   static void add_issue(Read& read, const Span& issue);
   void record_untraceable(const LeaseIntended& lease, std::int64_t wall_ms);
   void record_rest(const SequenceImage& sequence, const Read& read);

@@ -108,7 +108,7 @@ class Pruning {
     std::int64_t uid = 0;
     std::int64_t gone = 0;
     std::int64_t rows = 0;
-    while (rows == 0 && shares_.most(uid, gone)) {
+    while (rows == 0 && shares_.find_largest_user(uid, gone)) {
       std::map<std::int64_t, Dropped> dropped;
       std::vector<std::int64_t> ids;
       Result<SqliteStatement> oldest = database_.prepare(kSpansOfUser);
@@ -131,11 +131,11 @@ class Pruning {
       for (const auto& [sequence, sums] : dropped) touched_.insert(sequence);
       rows = std::ssize(ids);
       if (rows == 0) {
-        shares_.none_of(uid);
+        shares_.forget_user(uid);
         continue;
       }
       shares_.drop(uid, rows);
-      shares_.gone(uid, ids.back());
+      shares_.set_gone_up_to(uid, ids.back());
       // Its callers without spans: those of others may keep older ones.
       status = run("DELETE FROM caller WHERE uid = ?1 AND last_span <= ?2", uid, ids.back());
       if (!status.ok()) return status;
@@ -191,10 +191,8 @@ class Pruning {
 
   // Callers without spans.
   Status drop_callers() {
-    return run(
-        "DELETE FROM caller WHERE last_span < coalesce((SELECT min(id) FROM span), "
-        "9223372036854775807 + 0 * ?1)",
-        0);
+    return run("DELETE FROM caller WHERE last_span < coalesce((SELECT min(id) FROM span), ?1)",
+               std::numeric_limits<std::int64_t>::max());
   }
 
   // Sequences that the daemon has no more, and of which nothing is left.
@@ -260,7 +258,7 @@ Status drop_old(Pruning& pruning, std::int64_t before_ms, Pruned& pruned) {
 // What there is no room for.
 Status drop_excess(HistoryDatabase& database, Pruning& pruning, std::int64_t most, Pruned& pruned) {
   for (int round = 0; round < kRounds; ++round) {
-    const Result<std::int64_t> size = history_max_size(database);
+    const Result<std::int64_t> size = history_used_bytes(database);
     if (!size.ok()) return size.status();
     if (*size <= most) break;
     Result<std::int64_t> rows = pruning.drop_spans_or_leases();
@@ -289,7 +287,7 @@ static_assert(kCallersAtOnce == 20'000);
 
 }  // namespace
 
-Result<std::int64_t> history_max_size(HistoryDatabase& database) {
+Result<std::int64_t> history_used_bytes(HistoryDatabase& database) {
   const Result<std::int64_t> pages = database.number("PRAGMA page_count");
   const Result<std::int64_t> free = database.number("PRAGMA freelist_count");
   const Result<std::int64_t> size = database.number("PRAGMA page_size");

@@ -21,6 +21,6 @@ Result<Pruned> prune_history(HistoryDatabase& database, const HistoryLimits& lim
                              SpanShares& shares, std::int64_t now_ms);
 
 // Bytes of the file that hold something.
-Result<std::int64_t> history_max_size(HistoryDatabase& database);
+Result<std::int64_t> history_used_bytes(HistoryDatabase& database);
 
 }  // namespace seqd

@@ -62,7 +62,7 @@ TEST_CASE("AFileThatIsFullDropsTheOldestIssuesFirstAndGapsLast") {
     HistoryRows batch(position++);
     for (int at = 0; at < 2'000; ++at, id += 3) batch.issue(id, id + 3, at % 2 == 0 ? 1 : 2);
     REQUIRE(kept.write(batch).ok());
-    const Result<std::int64_t> size = history_max_size(kept.opened->database);
+    const Result<std::int64_t> size = history_used_bytes(kept.opened->database);
     REQUIRE(size.ok());
     CHECK(*size <= kept.limits.size);
   }

@@ -37,13 +37,12 @@ constexpr char kTwice[] =
     "SELECT coalesce(sum(max(0, min(before, first + count) - first)), 0) FROM (SELECT first, "
     "count, "
     "max(first + count) OVER (ORDER BY first, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) "
-    "AS before FROM span WHERE sequence = ?1) WHERE ?2 = 0 AND before IS NOT NULL";
+    "AS before FROM span WHERE sequence = ?1) WHERE before IS NOT NULL";
 // The spans that touch a gap: from the nearest before it on.
 constexpr char kInGap[] =
     "SELECT coalesce(sum(max(0, min(first + count, ?2) - max(first, ?1))), 0) FROM span WHERE "
     "sequence = ?3 AND first < ?2 AND first >= coalesce((SELECT first FROM span WHERE sequence = "
-    "?3 "
-    "AND first <= ?1 ORDER BY first DESC LIMIT 1), ?1)";
+    "?3 AND first <= ?1 ORDER BY first DESC LIMIT 1), ?1)";
 
 constexpr char kAdvanceAt[] =
     "SELECT * FROM (SELECT first, next, at_ms, uid, pid, id FROM advance WHERE sequence = ?1 AND "
@@ -72,11 +71,13 @@ GapRow gap_of(const SqliteQuery& query) {
 }  // namespace
 
 template <typename Take>
-Status HistoryReader::one_row(const char* sql, std::int64_t first, std::int64_t second, Take take) {
+Status HistoryReader::one_row(const char* sql, std::initializer_list<std::int64_t> parameters,
+                              Take take) {
   Result<SqliteStatement> statement = database_.prepare(sql);
   if (!statement.ok()) return statement.status();
   SqliteQuery query(*statement);
-  query.bind(1, first).bind(2, second);
+  int index = 0;
+  for (const std::int64_t parameter : parameters) query.bind(++index, parameter);
   const int code = query.step();
   if (code == SQLITE_DONE) return {};
   if (code != SQLITE_ROW) return database_.error();
@@ -119,12 +120,11 @@ Result<GapsAnswer> HistoryReader::gaps(const GapsQuestion& question) {
   if (!row.ok()) return row.status();
   if (*row == 0) return answer;
   answer.known = true;
-  Status status =
-      one_row("SELECT dropped_gaps, dropped_unknown FROM sequence WHERE id = ?1 + 0 * ?2", *row, 0,
-              [&](const SqliteQuery& query) {
-                answer.dropped.gaps = query.integer(0);
-                answer.dropped.unknown = query.integer(1);
-              });
+  Status status = one_row("SELECT dropped_gaps, dropped_unknown FROM sequence WHERE id = ?1",
+                          {*row}, [&](const SqliteQuery& query) {
+                            answer.dropped.gaps = query.integer(0);
+                            answer.dropped.unknown = query.integer(1);
+                          });
   if (!status.ok()) return status;
   Result<SqliteStatement> statement = database_.prepare(kGapsAfter);
   if (!statement.ok()) return statement.status();
@@ -156,13 +156,13 @@ Result<IdAnswer> HistoryReader::id(const std::string& name, std::int64_t id) {
   if (status.ok()) status = read_advance(*row, id, answer);
   if (status.ok()) {
     status = one_row(
-        "SELECT issues_below, leases_below, (SELECT count(*) FROM gap WHERE sequence = ?1 AND "
-        "first "
-        "IS NULL) + dropped_unknown, (SELECT coalesce(sum(count), 0) FROM gap WHERE sequence = ?1 "
-        "AND first IS NULL), more_leased > 0, (SELECT min(first) FROM lease WHERE "
+        "SELECT issues_below, leases_below, "
+        "(SELECT count(*) FROM gap WHERE sequence = ?1 AND first IS NULL) + dropped_unknown, "
+        "(SELECT coalesce(sum(count), 0) FROM gap WHERE sequence = ?1 AND first IS NULL), "
+        "more_leased > 0, (SELECT min(first) FROM lease WHERE "
         "sequence = ?1), (SELECT at_ms FROM lease ORDER BY id LIMIT 1) FROM sequence "
-        "WHERE id = ?1 + 0 * ?2",
-        *row, 0, [&](const SqliteQuery& query) {
+        "WHERE id = ?1",
+        {*row}, [&](const SqliteQuery& query) {
           answer.issues_forgotten_below = query.integer(0);
           answer.leases_forgotten_below = query.integer(1);
           answer.untraceable = query.integer(2);
@@ -179,7 +179,7 @@ Result<IdAnswer> HistoryReader::id(const std::string& name, std::int64_t id) {
 Status HistoryReader::read_issue(std::int64_t row, std::int64_t id, IdAnswer& answer) {
   std::int64_t caller = 0;
   std::string others;
-  Status status = one_row(kSpanAt, row, id, [&](const SqliteQuery& query) {
+  Status status = one_row(kSpanAt, {row, id}, [&](const SqliteQuery& query) {
     IssueSpan& span = answer.issue.emplace().span;
     span.begin = query.integer(0);
     span.end = span.begin + query.integer(1);
@@ -209,7 +209,7 @@ Status HistoryReader::read_callers(std::int64_t first, std::string_view others, 
       continue;
     }
     const std::size_t named = issue.callers.size();
-    Status status = one_row("SELECT uid, pid, name FROM caller WHERE id = ?1 + 0 * ?2", row, 0,
+    Status status = one_row("SELECT uid, pid, name FROM caller WHERE id = ?1", {row},
                             [&](const SqliteQuery& query) {
                               HistoryCaller& caller = issue.callers.emplace_back();
                               caller.uid = static_cast<std::uint32_t>(query.integer(0));
@@ -225,11 +225,11 @@ Status HistoryReader::read_callers(std::int64_t first, std::string_view others, 
 }
 
 Status HistoryReader::read_gap(std::int64_t row, std::int64_t id, IdAnswer& answer) {
-  return one_row(kGapAt, row, id, [&](const SqliteQuery& query) { answer.gap = gap_of(query); });
+  return one_row(kGapAt, {row, id}, [&](const SqliteQuery& query) { answer.gap = gap_of(query); });
 }
 
 Status HistoryReader::read_lease(std::int64_t row, std::int64_t id, IdAnswer& answer) {
-  return one_row(kLeaseAt, row, id, [&](const SqliteQuery& query) {
+  return one_row(kLeaseAt, {row, id}, [&](const SqliteQuery& query) {
     LeaseRow& lease = answer.lease.emplace();
     lease.lease.begin = query.integer(0);
     lease.lease.end = lease.lease.begin + query.integer(1);
@@ -242,7 +242,7 @@ Status HistoryReader::read_lease(std::int64_t row, std::int64_t id, IdAnswer& an
 }
 
 Status HistoryReader::read_advance(std::int64_t row, std::int64_t id, IdAnswer& answer) {
-  return one_row(kAdvanceAt, row, id, [&](const SqliteQuery& query) {
+  return one_row(kAdvanceAt, {row, id}, [&](const SqliteQuery& query) {
     HistoryAdvance& advance = answer.advance.emplace();
     advance.begin = query.integer(0);
     advance.end = query.integer(1);
@@ -264,8 +264,8 @@ Result<SumsAnswer> HistoryReader::sums(const std::string& name) {
   Status status = one_row(
       "SELECT leased, issued, returned, gaps, unknown, more_leased, more_issued, more_returned, "
       "more_gaps, more_unknown, dropped_leased, dropped_issued, dropped_gaps, dropped_unknown, "
-      "(SELECT began_ms FROM about), ended FROM sequence WHERE id = ?1 + 0 * ?2",
-      *row, 0, [&](const SqliteQuery& query) {
+      "(SELECT began_ms FROM about), ended FROM sequence WHERE id = ?1",
+      {*row}, [&](const SqliteQuery& query) {
         const auto at = [&](int column) { return query.integer(column); };
         answer.recorded = {0, at(0), at(1), at(2), at(3), at(4)};
         answer.adjust = {0, at(5), at(6), at(7), at(8), at(9)};
@@ -278,18 +278,16 @@ Result<SumsAnswer> HistoryReader::sums(const std::string& name) {
         "SELECT (SELECT coalesce(sum(count), 0) FROM lease WHERE sequence = ?1), (SELECT "
         "coalesce(sum(count), 0) FROM span WHERE sequence = ?1), (SELECT coalesce(sum(count), 0) "
         "FROM gap WHERE sequence = ?1 AND first IS NOT NULL AND cause <> 'returned'), (SELECT "
-        "count(*) FROM gap WHERE "
-        "sequence = ?1 AND first IS NULL), (SELECT count(*) FROM span WHERE sequence = ?1) WHERE "
-        "?2 "
-        "= 0",
-        *row, 0, [&](const SqliteQuery& query) {
+        "count(*) FROM gap WHERE sequence = ?1 AND first IS NULL), "
+        "(SELECT count(*) FROM span WHERE sequence = ?1)",
+        {*row}, [&](const SqliteQuery& query) {
           answer.rows = {0, query.integer(0), query.integer(1),
                          0, query.integer(2), query.integer(3)};
           answer.issue_rows = query.integer(4);
         });
   }
   if (status.ok()) status = read_overlaps(*row, answer);
-  const Result<std::int64_t> size = history_max_size(database_);
+  const Result<std::int64_t> size = history_used_bytes(database_);
   if (status.ok()) status = size.status();
   if (!status.ok()) return status;
   answer.size = *size;
@@ -298,7 +296,7 @@ Result<SumsAnswer> HistoryReader::sums(const std::string& name) {
 
 Status HistoryReader::read_overlaps(std::int64_t row, SumsAnswer& answer) {
   Status status = one_row(
-      kTwice, row, 0, [&](const SqliteQuery& query) { answer.issued_twice = query.integer(0); });
+      kTwice, {row}, [&](const SqliteQuery& query) { answer.issued_twice = query.integer(0); });
   if (!status.ok()) return status;
   Result<SqliteStatement> gaps = database_.prepare(
       "SELECT first, first + count FROM gap WHERE sequence = ?1 AND first IS NOT NULL AND cause <> "

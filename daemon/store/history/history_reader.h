@@ -4,6 +4,7 @@
 // yet is empty, which is no error.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 
 #include "daemon/core/history/history_answers.h"
@@ -32,10 +33,9 @@ class HistoryReader {
   Status read_advance(std::int64_t row, std::int64_t id, IdAnswer& answer);
   Status read_gap(std::int64_t row, std::int64_t id, IdAnswer& answer);
   Status read_overlaps(std::int64_t row, SumsAnswer& answer);
-  // Runs a question with the numbers ?1 and ?2 whose answer is one row, and gives its columns to
-  // `take`.
+  // Runs a question whose answer is one row, or none, and gives its columns to `take`.
   template <typename Take>
-  Status one_row(const char* sql, std::int64_t first, std::int64_t second, Take take);
+  Status one_row(const char* sql, std::initializer_list<std::int64_t> parameters, Take take);
 
   HistoryDatabase& database_;
 };

@@ -22,7 +22,7 @@ void keep_payroll(KeptHistory& kept) {
 void write_of_another(KeptHistory& kept, HistoryRows& batch) {
   for (HistoryCaller& each : batch.callers) each.uid = 1'001;
   REQUIRE(kept.write(batch).ok());
-  const Result<std::int64_t> size = history_max_size(kept.opened->database);
+  const Result<std::int64_t> size = history_used_bytes(kept.opened->database);
   REQUIRE(size.ok());
   CHECK(*size <= kept.limits.size);
 }

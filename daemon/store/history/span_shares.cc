@@ -36,13 +36,13 @@ std::int64_t SpanShares::largest() const {
   return largest;
 }
 
-bool SpanShares::most(std::int64_t& uid, std::int64_t& gone) const {
+bool SpanShares::find_largest_user(std::int64_t& uid, std::int64_t& gone_up_to) const {
   const auto found = std::max_element(
       users_.begin(), users_.end(),
       [](const auto& a, const auto& b) { return a.second.spans < b.second.spans; });
   if (found == users_.end()) return false;
   uid = found->first;
-  gone = found->second.gone;
+  gone_up_to = found->second.gone_up_to;
   return true;
 }
 

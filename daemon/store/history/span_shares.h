@@ -18,20 +18,23 @@ class SpanShares {
 
   // Counts them, unless that was done.
   Status count(HistoryDatabase& database);
-  void forget() { counted_ = false, users_.clear(); }
+  void forget() {
+    counted_ = false;
+    users_.clear();
+  }
   void add(std::int64_t uid, std::int64_t spans);
   void drop(std::int64_t uid, std::int64_t spans);
   std::int64_t largest() const;  // of the user with most, once they are counted
   // Nothing of this user was found.
-  void none_of(std::int64_t uid) { users_.erase(uid); }
+  void forget_user(std::int64_t uid) { users_.erase(uid); }
   // The user with most spans, and up to which row all of them are gone; false: there is none.
-  bool most(std::int64_t& uid, std::int64_t& gone) const;
-  void gone(std::int64_t uid, std::int64_t row) { users_[uid].gone = row; }
+  bool find_largest_user(std::int64_t& uid, std::int64_t& gone_up_to) const;
+  void set_gone_up_to(std::int64_t uid, std::int64_t row) { users_[uid].gone_up_to = row; }
 
  private:
   struct Share {
     std::int64_t spans = 0;
-    std::int64_t gone = 0;
+    std::int64_t gone_up_to = 0;  // this row
   };
   bool counted_ = false;
   std::map<std::int64_t, Share> users_;
