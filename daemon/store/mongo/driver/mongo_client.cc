@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/store/mongo/driver/mongo_attempts.h"
 #include "daemon/store/mongo/driver/mongo_authentication.h"
-#include "daemon/store/mongo/driver/mongo_trace.h"
 
 namespace seqd {
 namespace {
@@ -178,17 +178,17 @@ MongoWriteAnswer MongoClients::find_and_modify(const MongoWrite& write,
   mongoc_collection_set_write_concern(collection.get(), target_.write_concern.get());
   const ChangeOptionsHandle options = change_options(write);
   static_cast<void>(through_mongos(connection));
-  const TraceScope scope;
+  const AttemptScope scope;
   MongoReply reply;
   bson_error_t error = {};
   const bool ok = mongoc_collection_find_and_modify_with_opts(
       collection.get(), write.filter.get(), options.get(), reply.uninitialised(), &error);
-  const CommandTrace& trace = scope.trace();
+  const CommandAttempts& attempts = scope.attempts();
   const bool is_through_mongos = through_mongos(connection);
-  const bool nothing_applied = !ok && trace.nothing_applied(is_through_mongos);
+  const bool nothing_applied = !ok && attempts.nothing_applied(is_through_mongos);
   MongoWriteAnswer answer =
-      answer_of(ok, reply.get(), error, write.collection, nothing_applied, trace.started == 1);
-  answer.is_open = trace.has_open_attempt(is_through_mongos);
+      answer_of(ok, reply.get(), error, write.collection, nothing_applied, attempts.started == 1);
+  answer.is_open = attempts.has_open_attempt(is_through_mongos);
   return answer;
 }
 

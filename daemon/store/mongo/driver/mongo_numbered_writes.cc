@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "daemon/store/mongo/driver/mongo_trace.h"
+#include "daemon/store/mongo/driver/mongo_attempts.h"
 
 namespace seqd {
 namespace {
@@ -199,12 +199,12 @@ Result<bool> MongoNumberedWrites::remembers(const std::string& collection, std::
 
 MongoWriteAnswer MongoNumberedWrites::find_and_modify(const MongoWrite& write) {
   ASSERT(!write.upsert && write.lowest_of.empty());
-  const TraceScope scope;
+  const AttemptScope scope;
   MongoWriteAnswer answer;
   for (int sent = 0; sent < kMostSends; ++sent) {
     const Answer got = send(find_and_modify_command(write), write.collection);
-    const CommandTrace& trace = scope.trace();
-    const bool nothing_applied = !got.ok && trace.nothing_applied(false);
+    const CommandAttempts& attempts = scope.attempts();
+    const bool nothing_applied = !got.ok && attempts.nothing_applied(false);
     if (!got.no_session.ok()) {
       answer.kind =
           nothing_applied ? MongoWriteAnswer::Kind::refused : MongoWriteAnswer::Kind::unknown;
@@ -212,8 +212,8 @@ MongoWriteAnswer MongoNumberedWrites::find_and_modify(const MongoWrite& write) {
       return answer;
     }
     answer = clients_.answer_of(got.ok, got.reply.get(), got.error, write.collection,
-                                nothing_applied, trace.started == 1);
-    answer.is_open = trace.has_open_attempt(false);
+                                nothing_applied, attempts.started == 1);
+    answer.is_open = attempts.has_open_attempt(false);
     if (answer.kind == MongoWriteAnswer::Kind::done ||
         answer.error.code() != ErrorCode::UNAVAILABLE)
       break;

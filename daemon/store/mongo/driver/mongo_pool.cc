@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "daemon/base/assertion.h"
-#include "daemon/store/mongo/driver/mongo_trace.h"
+#include "daemon/store/mongo/driver/mongo_attempts.h"
 
 namespace seqd {
 
@@ -31,7 +31,7 @@ void MongoPool::make() {
   }
   failure_ = {};
   ASSERT(mongoc_client_pool_set_error_api(pool_, MONGOC_ERROR_API_VERSION_2));
-  trace_commands(pool_);
+  watch_commands(pool_);
 }
 
 mongoc_client_pool_t* MongoPool::get() {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/store/mongo/driver/mongo_trace.h"
+#include "daemon/store/mongo/driver/mongo_attempts.h"
 
 namespace seqd {
 namespace {
@@ -66,7 +66,7 @@ MongoWriteAnswer MongoTransaction::find_and_modify(const MongoWrite& write) {
 MongoWriteAnswer MongoTransaction::commit(const std::string& collection,
                                           std::chrono::steady_clock::time_point deadline) {
   ASSERT(session_);
-  const TraceScope scope;
+  const AttemptScope scope;
   for (int sent = 1;; ++sent) {
     MongoReply reply;
     bson_error_t error = {};
@@ -77,7 +77,7 @@ MongoWriteAnswer MongoTransaction::commit(const std::string& collection,
     }
     answer.error = clients_.status_of(error, collection, reply.get());
     if (error.domain == MONGOC_ERROR_SERVER) answer.server_code = error.code;
-    if (scope.trace().nothing_applied(clients_.through_mongos(connection_))) {
+    if (scope.attempts().nothing_applied(clients_.through_mongos(connection_))) {
       answer.kind = MongoWriteAnswer::Kind::refused;
       answer.again = mongoc_error_has_label(reply.get(), "TransientTransactionError");
       return answer;

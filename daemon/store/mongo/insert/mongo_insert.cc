@@ -9,8 +9,8 @@
 #include "daemon/base/assertion.h"
 #include "daemon/store/mongo/documents/mongo_binding.h"
 #include "daemon/store/mongo/driver/bson_conversion.h"
+#include "daemon/store/mongo/driver/mongo_attempts.h"
 #include "daemon/store/mongo/driver/mongo_sharding.h"
-#include "daemon/store/mongo/driver/mongo_trace.h"
 
 namespace seqd {
 namespace {
@@ -222,13 +222,13 @@ MongoInsert::Answer MongoInsert::send(const std::vector<Document>& documents) {
   }
   static_cast<void>(clients_.through_mongos(connection));
   {
-    const TraceScope scope;
+    const AttemptScope scope;
     MongoReply reply;
-    // The server's own words are in the trace; what the driver makes of them says less.
+    // The server's own words are with the attempts; what the driver makes of them says less.
     static_cast<void>(mongoc_bulk_operation_execute(bulk.get(), reply.uninitialised(), &error));
     const bool through_mongos = clients_.through_mongos(connection);
-    answer = read_answer(error, reply.get(), scope.trace(), through_mongos,
-                         scope.trace().has_open_attempt(through_mongos));
+    answer = read_answer(error, reply.get(), scope.attempts(), through_mongos,
+                         scope.attempts().has_open_attempt(through_mongos));
   }
   if (answer.kind != Answer::Kind::unknown || answer.transaction_number == 0) return answer;
   return repeat(documents, connection, session.get(), std::move(answer));
@@ -254,13 +254,13 @@ MongoInsert::Answer MongoInsert::repeat(const std::vector<Document>& documents,
   while (Clock::now() < deadline) {
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, kLongestPause);
-    const TraceScope scope;
+    const AttemptScope scope;
     MongoReply reply;
     static_cast<void>(mongoc_client_command_with_opts(
         connection.get(), clients_.target().database.c_str(), command.get(), nullptr, options.get(),
         reply.uninitialised(), &error));
-    Answer answer =
-        read_answer(error, reply.get(), scope.trace(), clients_.through_mongos(connection), true);
+    Answer answer = read_answer(error, reply.get(), scope.attempts(),
+                                clients_.through_mongos(connection), true);
     if (answer.kind == Answer::Kind::decided) return answer;
     // A refusal now proves nothing about earlier attempts.
     first.error = std::move(answer.error);
@@ -271,12 +271,13 @@ MongoInsert::Answer MongoInsert::repeat(const std::vector<Document>& documents,
 }
 
 MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const bson_t* reply,
-                                             const CommandTrace& trace, bool through_mongos,
+                                             const CommandAttempts& attempts, bool through_mongos,
                                              bool repeated) const {
   Answer answer;
-  answer.transaction_number = trace.transaction_number;
-  const auto concern = trace.inserted ? document_in(trace.inserted->get(), "writeConcernError")
-                                      : std::optional<Document>();
+  answer.transaction_number = attempts.transaction_number;
+  const auto concern = attempts.inserted
+                           ? document_in(attempts.inserted->get(), "writeConcernError")
+                           : std::optional<Document>();
   if (concern) {
     answer.error = {
         ErrorCode::UNAVAILABLE,
@@ -284,10 +285,10 @@ MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const bs
                     clients_.where(batch_.collection), text_in(concern->get(), "errmsg"))};
     return answer;
   }
-  if (trace.inserted) {
+  if (attempts.inserted) {
     answer.kind = Answer::Kind::decided;
-    answer.inserted = number_in(trace.inserted->get(), "n");
-    answer.refusal = first_in(trace.inserted->get(), "writeErrors");
+    answer.inserted = number_in(attempts.inserted->get(), "n");
+    answer.refusal = first_in(attempts.inserted->get(), "writeErrors");
     const auto code = answer.refusal ? code_of(*answer.refusal) : 0;
     // What passes by itself does not keep an earlier attempt from coming late.
     const bool may_come = repeated && is_transient_error(code);
@@ -300,7 +301,7 @@ MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const bs
     return answer;
   }
   answer.kind =
-      trace.nothing_applied(through_mongos) ? Answer::Kind::refused : Answer::Kind::unknown;
+      attempts.nothing_applied(through_mongos) ? Answer::Kind::refused : Answer::Kind::unknown;
   answer.error = clients_.status_of(error, batch_.collection, reply);
   return answer;
 }

@@ -23,6 +23,8 @@
 
 namespace seqd {
 
+struct CommandAttempts;
+
 class MongoInsert {
  public:
   MongoInsert(MongoClients& clients, MongoCollections& collections, const InsertBatch& batch)
@@ -63,7 +65,7 @@ class MongoInsert {
                 mongoc_client_session_t* session, Answer first);
   // `repeated`: an earlier attempt of the same write was not answered.
   Answer read_answer(const bson_error_t& error, const bson_t* reply,
-                     const struct CommandTrace& trace, bool through_mongos, bool repeated) const;
+                     const CommandAttempts& attempts, bool through_mongos, bool repeated) const;
   // True: the remaining documents may continue with the _id `next`.
   bool take(const Answer& answer, std::int64_t first, std::size_t count, std::int64_t& next);
   bool take_refusal(const Document& refusal, std::int64_t id);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/store/mongo/driver/mongo_trace.h"
+#include "daemon/store/mongo/driver/mongo_attempts.h"
 
 namespace seqd {
 namespace {
@@ -224,8 +224,8 @@ MongoCounter::Step MongoCounter::compare(const std::optional<LeaseRecord>& recor
       break;
   }
   return refused(
-      {ErrorCode::STORE_REFUSED,
-       fmt::format("{}: lease {} was revoked before it arrived", where_, to_hex(request_.token))});
+      {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was revoked before it arrived", where_,
+                                             to_hex(request_.token))});
 }
 
 }  // namespace seqd

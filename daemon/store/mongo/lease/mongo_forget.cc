@@ -12,9 +12,7 @@ namespace {
 // Records in the ledger of sequences that the state directory does not know any more.
 constexpr int kMostLeftOver = 1'000;
 
-// How many records a lease slot has is known by looking; a lease slot has one in each place at
-// most.
-LeaseRequest as_lease(const ForgetRequest& request, const ForgetRequest::LeaseSlot& slot) {
+LeaseRequest lease_of_slot(const ForgetRequest& request, const ForgetRequest::LeaseSlot& slot) {
   LeaseRequest lease;
   lease.binding = slot.binding;
   lease.instance = request.instance;
@@ -49,9 +47,10 @@ Result<InstanceRecords> MongoForget::run() {
   return found_;
 }
 
+// How many records a lease slot has is known by looking; it has one in each place at most.
 Status MongoForget::forget_slot(const ForgetRequest::LeaseSlot& slot) {
   if (!check_mongo_binding(slot.binding).ok()) return {};  // nothing was ever leased there
-  const LeaseRequest lease = as_lease(request_, slot);
+  const LeaseRequest lease = lease_of_slot(request_, slot);
   Status status = forget_one(kMongoLedger, std::move(Document().add("_id", slot_of(lease))), "");
   if (!status.ok()) return status;
   const std::string field = mongo_slot_path(slot_of(lease));

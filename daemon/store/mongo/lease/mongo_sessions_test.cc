@@ -9,7 +9,7 @@
 #include <string>
 
 #include "daemon/store/mongo/documents/mongo_instances.h"
-#include "daemon/store/mongo/driver/mongo_trace.h"
+#include "daemon/store/mongo/driver/mongo_attempts.h"
 #include "tests/adapters/mongo/held_command.h"
 #include "tests/adapters/mongo/mongo_server.h"
 #include "tests/adapters/store_fixtures.h"

@@ -1,6 +1,6 @@
-// CommandTrace: what happened to every attempt of one command that decides over a lease. The driver
-// repeats such a command and reports only the last attempt, which proves nothing of the ones
-// before. The trace belongs to the thread that runs the command.
+// CommandAttempts: what happened to every attempt of one command that decides over a lease. The
+// driver repeats such a command and reports only the last attempt, which proves nothing of the ones
+// before. They belong to the thread that runs the command.
 #pragma once
 
 #include <mongoc/mongoc.h>
@@ -12,7 +12,7 @@
 
 namespace seqd {
 
-struct CommandTrace {
+struct CommandAttempts {
   int started = 0;                      // handed to a connection: may have been sent
   int succeeded = 0;                    // answered with ok: 1, applied as far as that server goes
   std::int64_t transaction_number = 0;  // by which the server knows a repeat; 0: there is none
@@ -31,21 +31,21 @@ struct CommandTrace {
 };
 
 // While it lives, the findAndModify, commitTransaction and insert commands of this thread are
-// traced.
-class TraceScope {
+// watched.
+class AttemptScope {
  public:
-  TraceScope();
-  ~TraceScope();
-  TraceScope(const TraceScope&) = delete;
-  TraceScope& operator=(const TraceScope&) = delete;
-  const CommandTrace& trace() const { return trace_; }
+  AttemptScope();
+  ~AttemptScope();
+  AttemptScope(const AttemptScope&) = delete;
+  AttemptScope& operator=(const AttemptScope&) = delete;
+  const CommandAttempts& attempts() const { return attempts_; }
 
  private:
-  CommandTrace trace_;
+  CommandAttempts attempts_;
 };
 
 // Once for a new pool: lets the scopes see its commands.
-void trace_commands(mongoc_client_pool_t* pool);
+void watch_commands(mongoc_client_pool_t* pool);
 
 // Whether an entry of writeErrors with this code proves that its document was not inserted. A
 // mongos also puts there that it lost the connection to a shard, which may have inserted it.

@@ -1,4 +1,4 @@
-#include "daemon/store/mongo/driver/mongo_trace.h"
+#include "daemon/store/mongo/driver/mongo_attempts.h"
 
 #include <strings.h>
 
@@ -12,9 +12,9 @@ namespace seqd {
 namespace {
 
 // The driver calls its observers on the thread of the command.
-thread_local CommandTrace* current_trace = nullptr;
+thread_local CommandAttempts* current_attempts = nullptr;
 
-bool is_traced(const char* command) {
+bool is_watched(const char* command) {
   return strcasecmp(command, "findAndModify") == 0 ||
          strcasecmp(command, "commitTransaction") == 0 || strcasecmp(command, "insert") == 0;
 }
@@ -120,49 +120,50 @@ bool is_of_the_document(std::uint32_t code) {
 }
 
 void on_started(const mongoc_apm_command_started_t* event) {
-  if (current_trace == nullptr || !is_traced(mongoc_apm_command_started_get_command_name(event)))
+  if (current_attempts == nullptr ||
+      !is_watched(mongoc_apm_command_started_get_command_name(event)))
     return;
-  ++current_trace->started;
+  ++current_attempts->started;
   bson_iter_t number;
   if (bson_iter_init_find(&number, mongoc_apm_command_started_get_command(event), "txnNumber") &&
       BSON_ITER_HOLDS_INT64(&number)) {
-    current_trace->transaction_number = bson_iter_int64(&number);
+    current_attempts->transaction_number = bson_iter_int64(&number);
   }
 }
 
 void on_succeeded(const mongoc_apm_command_succeeded_t* event) {
   const char* const name = mongoc_apm_command_succeeded_get_command_name(event);
-  if (current_trace == nullptr || !is_traced(name)) return;
-  ++current_trace->succeeded;
+  if (current_attempts == nullptr || !is_watched(name)) return;
+  ++current_attempts->succeeded;
   if (strcasecmp(name, "insert") == 0)
-    current_trace->inserted.emplace(mongoc_apm_command_succeeded_get_reply(event));
+    current_attempts->inserted.emplace(mongoc_apm_command_succeeded_get_reply(event));
 }
 
 void on_failed(const mongoc_apm_command_failed_t* event) {
   const char* const name = mongoc_apm_command_failed_get_command_name(event);
-  if (current_trace == nullptr || !is_traced(name)) return;
+  if (current_attempts == nullptr || !is_watched(name)) return;
   bson_error_t error;
   mongoc_apm_command_failed_get_error(event, &error);
   if (error.domain != MONGOC_ERROR_SERVER ||
       !proves_nothing_changed(name, error, mongoc_apm_command_failed_get_reply(event)))
     return;
-  ++current_trace->disproved;
+  ++current_attempts->disproved;
   if (raised_before_writing_by_shard(error.code) || refused_by_service(error))
-    ++current_trace->disproved_by_shard;
+    ++current_attempts->disproved_by_shard;
 }
 
 }  // namespace
 
-TraceScope::TraceScope() {
-  ASSERT(current_trace == nullptr);
-  current_trace = &trace_;
+AttemptScope::AttemptScope() {
+  ASSERT(current_attempts == nullptr);
+  current_attempts = &attempts_;
 }
 
-TraceScope::~TraceScope() {
-  current_trace = nullptr;
+AttemptScope::~AttemptScope() {
+  current_attempts = nullptr;
 }
 
-void trace_commands(mongoc_client_pool_t* pool) {
+void watch_commands(mongoc_client_pool_t* pool) {
   mongoc_apm_callbacks_t* observers = mongoc_apm_callbacks_new();
   mongoc_apm_set_command_started_cb(observers, on_started);
   mongoc_apm_set_command_succeeded_cb(observers, on_succeeded);
