@@ -13,12 +13,12 @@ auto SqliteStore::change(OlderCopy older, Body body, Keeps keeps) -> decltype(bo
   if (Status status = begin_change(older); !status.ok()) return status;
   auto result = body();
   if (!result.ok() || !keeps(*result)) {
-    abandon();
+    roll_back();
     return result;
   }
   bool maybe_applied = false;
   if (Status status = commit(&maybe_applied); !status.ok()) {
-    abandon();
+    roll_back();
     return status;
   }
   return result;

@@ -85,7 +85,7 @@ Result<ClaimOutcome> SqliteStore::claim_in_transaction(const ClaimRequest& reque
     const int code = query.bind_blob(1, request.instance.data(), request.instance.size()).step();
     if (code == SQLITE_ROW) {
       const std::int64_t held = query.integer(0);
-      const std::string_view nonce = query.text(1);
+      const std::string_view nonce = query.blob(1);
       if (held == epoch + 1 && nonce.size() == request.nonce.size() &&
           std::memcmp(nonce.data(), request.nonce.data(), nonce.size()) == 0) {
         return ClaimOutcome::won;  // by an earlier delivery of this very claim

@@ -90,7 +90,7 @@ void SqliteStore::abandoned(const Token& instance) {
   }
   bool maybe_applied = false;
   if (status.ok()) status = commit(&maybe_applied);
-  if (!status.ok()) abandon();
+  if (!status.ok()) roll_back();
 }
 
 Status SqliteStore::run_for(const char* sql, const Token& instance) {

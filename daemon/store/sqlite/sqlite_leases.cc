@@ -59,12 +59,12 @@ std::vector<LeaseOutcome> SqliteStore::lease_together(std::span<const LeaseReque
     not_applied(usable);
   }
   if (!usable.ok() || taken.empty()) {
-    abandon();
+    roll_back();
     return outcomes;
   }
   bool maybe_applied = false;
   if (const Status status = commit(&maybe_applied); !status.ok()) {
-    abandon();
+    roll_back();
     if (!maybe_applied) {
       not_applied(status);
     } else {
@@ -102,7 +102,7 @@ LeaseOutcome SqliteStore::lease_in_transaction(const LeaseRequest& request, bool
     ended = run(statements_.undo);
     if (ended.ok()) ended = run(statements_.keep);
   }
-  if (!ended.ok()) abandon();
+  if (!ended.ok()) roll_back();
   if (!span.ok()) return refused(span.status());
   if (!ended.ok()) return refused(std::move(ended));
   *taken = true;
@@ -131,12 +131,12 @@ std::vector<Resolution> SqliteStore::resolve_together(std::span<const LeaseReque
     // Some errors roll the whole transaction back.
     if (connection_->in_transaction()) continue;
     *ended = true;
-    abandon();
+    roll_back();
     return {requests.size(), failed(resolutions.back().error)};
   }
   bool maybe_applied = false;
   const Status status = written ? commit(&maybe_applied) : Status();
-  if (!written || !status.ok()) abandon();
+  if (!written || !status.ok()) roll_back();
   // Nothing that was read counts if another file is in its place now: others may lease the same.
   if (const Status place = connection_->check_in_place(); !place.ok())
     return {requests.size(), failed(place)};

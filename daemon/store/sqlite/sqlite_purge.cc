@@ -31,7 +31,7 @@ Result<CounterPage> SqliteStore::find_counters(const CounterQuery& query) {
   const std::lock_guard lock(mutex_);
   if (Status status = begin(); !status.ok()) return status;
   auto found = find_in_transaction(query);
-  abandon();
+  roll_back();
   if (!found.ok()) return found.status();
   CounterPage page;
   page.by_key_alone = true;
@@ -79,14 +79,14 @@ std::vector<RemovalOutcome> SqliteStore::remove_counters(const CounterRemoval& r
   for (const FoundCounter& counter : removal.counters) {
     auto outcome = remove_in_transaction(removal.binding, counter);
     if (!outcome.ok()) {
-      abandon();
+      roll_back();
       return {failed(outcome.status())};
     }
     outcomes.push_back(std::move(*outcome));
   }
   bool maybe_applied = false;
   if (Status status = commit(&maybe_applied); !status.ok()) {
-    abandon();
+    roll_back();
     return {failed(std::move(status))};
   }
   return outcomes;

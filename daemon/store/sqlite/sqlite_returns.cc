@@ -35,12 +35,12 @@ std::vector<ReturnOutcome> SqliteStore::return_together(std::span<const ReturnRe
     // Some errors roll the whole transaction back.
     if (connection_->in_transaction()) continue;
     *ended = true;
-    abandon();
+    roll_back();
     return {requests.size(), not_known(outcomes.back().error)};
   }
   bool maybe_applied = false;
   const Status status = written ? commit(&maybe_applied) : Status();
-  if (!written || !status.ok()) abandon();
+  if (!written || !status.ok()) roll_back();
   // The records may have been written by this transaction, so all of the returns are repeated.
   if (!status.ok()) outcomes.assign(requests.size(), not_known(status));
   return outcomes;
@@ -71,7 +71,7 @@ ReturnOutcome SqliteStore::return_in_transaction(const ReturnRequest& request, b
   Status undone;
   if (!status.ok() && connection_->in_transaction()) undone = run(statements_.undo);
   if (undone.ok() && connection_->in_transaction()) undone = run(statements_.keep);
-  if (!undone.ok()) abandon();
+  if (!undone.ok()) roll_back();
   if (!status.ok()) return not_known(std::move(status));
   if (!undone.ok()) return not_known(std::move(undone));
   *written = true;

@@ -6,15 +6,39 @@
 namespace seqd {
 
 struct SqliteStatements {
-  SqliteStatement begin, commit, rollback;
-  SqliteStatement mark, keep, undo;  // a savepoint: one member of a batch
-  SqliteStatement read_counter, create_counter, write_counter;
-  SqliteStatement find_token, insert_token, prune_tokens;
-  SqliteStatement add_total, subtract_total, read_totals, sum_parked;
-  SqliteStatement park, find_parked, take_parked, was_parked, prune_parked, drop_parked;
-  SqliteStatement read_floor, raise_floor;
-  SqliteStatement read_commits, write_commits, mark_older;
-  SqliteStatement read_epoch, create_epoch, write_epoch, read_beat, write_beat;
+  SqliteStatement begin;
+  SqliteStatement commit;
+  SqliteStatement rollback;
+  // A savepoint: one member of a batch.
+  SqliteStatement mark;
+  SqliteStatement keep;
+  SqliteStatement undo;
+  SqliteStatement read_counter;
+  SqliteStatement create_counter;
+  SqliteStatement write_counter;
+  SqliteStatement find_token;
+  SqliteStatement insert_token;
+  SqliteStatement prune_tokens;
+  SqliteStatement add_total;
+  SqliteStatement subtract_total;
+  SqliteStatement read_totals;
+  SqliteStatement sum_parked;
+  SqliteStatement park;
+  SqliteStatement find_parked;
+  SqliteStatement take_parked;
+  SqliteStatement was_parked;
+  SqliteStatement prune_parked;
+  SqliteStatement drop_parked;
+  SqliteStatement read_floor;
+  SqliteStatement raise_floor;
+  SqliteStatement read_commits;
+  SqliteStatement write_commits;
+  SqliteStatement mark_older;
+  SqliteStatement read_epoch;
+  SqliteStatement create_epoch;
+  SqliteStatement write_epoch;
+  SqliteStatement read_beat;
+  SqliteStatement write_beat;
 };
 
 }  // namespace seqd

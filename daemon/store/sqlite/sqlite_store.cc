@@ -38,8 +38,7 @@ Status SqliteStore::prepare() {
       {&statements_.read_counter, "SELECT seq, meaning FROM sequence WHERE name = ?1"},
       {&statements_.create_counter, "INSERT INTO sequence(name, seq, meaning) VALUES(?1, ?2, ?3)"},
       {&statements_.write_counter, "UPDATE sequence SET seq = ?2 WHERE name = ?1"},
-      {&statements_.find_token,
-       "SELECT state, first, after, name, instance FROM lease WHERE token = ?1"},
+      {&statements_.find_token, "SELECT state, first, after, name FROM lease WHERE token = ?1"},
       {&statements_.insert_token,
        "INSERT INTO lease(token, instance, name, state, first, after, sequence) VALUES(?1, ?2, ?3, "
        "?4, ?5, ?6, ?7)"},
@@ -247,7 +246,7 @@ Result<CounterReading> SqliteStore::read(const ReadRequest& request) {
   // A transaction, so that the counter and the sums are of one moment.
   if (Status status = begin(); !status.ok()) return status;
   auto reading = read_in_transaction(request);
-  abandon();
+  roll_back();
   return reading;
 }
 

@@ -127,7 +127,7 @@ class SqliteStore final : public BlockingStore {
   template <typename Body, typename Keeps>
   auto change(OlderCopy older, Body body, Keeps keeps) -> decltype(body());
   // Ends a transaction that changes nothing, if it is still open.
-  void abandon();
+  void roll_back();
   // Commits. `maybe_applied` is set when it failed in a way that leaves the outcome open.
   Status commit(bool* maybe_applied);
 

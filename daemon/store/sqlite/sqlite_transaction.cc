@@ -29,7 +29,7 @@ Status SqliteStore::begin_change(OlderCopy older) {
     }
     if (older == OlderCopy::accepted) commit_mark_.accept();
   }
-  if (!status.ok()) abandon();
+  if (!status.ok()) roll_back();
   return status;
 }
 
@@ -46,7 +46,7 @@ Status SqliteStore::count_commit() {
   return query.bind(1, commit_mark_.next()).step() == SQLITE_DONE ? Status() : connection_->error();
 }
 
-void SqliteStore::abandon() {
+void SqliteStore::roll_back() {
   commit_mark_.release();
   if (!connection_) return;
   // Some errors (a full disk) have ended the transaction already; then there is nothing to do.
