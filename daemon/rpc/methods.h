@@ -71,7 +71,7 @@ struct MethodContext {
   const MethodLimits& limits;
   const ServerCounts& counts;
   DrainsOfAll& drains_of_all;
-  std::uint64_t settings;  // counts the configurations that were in force
+  std::uint64_t settings_version;  // counts the configurations that were in force
 };
 
 // One call. Writes the reply to `session.out`, or queues the request in the core.

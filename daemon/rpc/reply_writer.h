@@ -12,6 +12,11 @@
 namespace seqd {
 
 void answer_error(Session& session, std::uint32_t msgid, const Status& status);
+
+// Of a request that is not as PROTOCOL.md has it.
+inline Status bad_request(std::string text) {
+  return {ErrorCode::BAD_REQUEST, std::move(text)};
+}
 // `runs` are ordinals of `sequence`.
 void answer_runs(const Sequence& sequence, Session& session, std::uint32_t msgid,
                  std::span<const Run> runs);

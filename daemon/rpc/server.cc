@@ -36,12 +36,12 @@ MethodContext Server::context() {
   return {services_.table,   services_.control,  services_.clock,   sessions_,
           services_.history, services_.recorder, services_.inserts, services_.purge,
           services_.events,  limits_.methods,    counts_,           drains_of_all_,
-          settings_};
+          settings_version_};
 }
 
 void Server::apply_settings(const ServerLimits& limits) {
   limits_ = limits;
-  ++settings_;
+  ++settings_version_;
   sessions_.set_most_output(limits.output_total);
   sessions_.for_each([this](const Session& session) {
     if (session.waiting > 0) refuse_waiting(session);
@@ -161,14 +161,14 @@ bool Server::dispatch(Session& session, std::span<const std::uint8_t> frame) {
     }
   } else {
     const Route* const route = find_method(message.method);
-    if (route != nullptr && route->reply == ReplySize::page && !may_page(session)) return false;
+    if (route != nullptr && route->reply == ReplySize::page && !take_page(session)) return false;
     call(session, message, route);
   }
   return true;
 }
 
 // The session continues in the next turn; what it has sent after this request waits.
-bool Server::may_page(Session& session) {
+bool Server::take_page(Session& session) {
   if (session.page_turn != turn_ && pages_left_ > 0) {
     session.page_turn = turn_;
     --pages_left_;

@@ -56,8 +56,9 @@ class Server final {
   // many replies unsent, while the log is full, or for the rest of a turn in which it requested a
   // page too many.
   bool may_read(const Session& session) const;
-  // The next turn begins: so many pages (ReplySize::page) are made in each, one for a session.
+  // Pages (ReplySize::page) made in a turn, at most; one for a session.
   static constexpr int kPagesATurn = 8;
+  // The next turn begins.
   void turn_over();
 
   const ServerCounts& counts() const { return counts_; }
@@ -71,7 +72,8 @@ class Server final {
   bool dispatch(Session& session, std::span<const std::uint8_t> frame);
   // `route`: of its method; null: there is no such method.
   void call(Session& session, const protocol::Message& message, const Route* route);
-  bool may_page(Session& session);
+  // Counts a page of this turn. False: it is for another turn.
+  bool take_page(Session& session);
   void breach(Session& session, std::uint32_t msgid, ErrorCode code, std::string_view text);
 
   const Services services_;
@@ -81,7 +83,7 @@ class Server final {
   DrainsOfAll drains_of_all_;
   std::uint64_t turn_ = 1;
   int pages_left_ = kPagesATurn;
-  std::uint64_t settings_ = 1;
+  std::uint64_t settings_version_ = 1;
 };
 
 }  // namespace seqd

@@ -1,5 +1,5 @@
 // Session: one connection as the methods see it: its identity, its waiting requests and its bytes
-// to send. It knows no socket. Owned by the Server; named by its id, which is never used again;
+// to send. It knows no socket. Owned by Sessions; named by its id, which is never used again;
 // loop thread.
 #pragma once
 
@@ -50,7 +50,7 @@ struct Session {
   protocol::FrameScanner scanner;
   protocol::Buffer out;
   std::size_t sending = 0;  // bytes that the transport has taken out of `out` and not yet sent
-  std::size_t counted = 0;  // of unsent(), by the Server
+  std::size_t counted = 0;  // of unsent(), by Sessions
 
   ClientId client = 0;          // set by hello
   std::string client_name;      // set by hello; for people
@@ -60,7 +60,7 @@ struct Session {
   std::uint64_t ids = 0;        // in the replies to it, those of repeats too, and of ended blocks
   bool closing = false;         // nothing more is read; closed once `out` is sent
   bool paused = false;          // a limit stopped the reading; see Server::may_read()
-  bool page_waits = false;      // for the next turn; see Server::may_page()
+  bool page_waits = false;      // for the next turn; see Server::take_page()
   std::uint64_t page_turn = 0;  // the last turn in which it had a page, or was refused one
 
   // The msgid of the newest insert of a client with an identity: numbers rise, and none comes
@@ -70,7 +70,7 @@ struct Session {
   // The request and the sequence of the last one, of which it may take IDs: most connections send
   // one request again and again. Holds as long as the settings it was found by are in force.
   protocol::FastParser fast_parser;
-  std::uint64_t last_settings = 0;
+  std::uint64_t last_settings_version = 0;
   SequenceId last_sequence = 0;  // 0: that of this name may change, or could not be opened
 };
 

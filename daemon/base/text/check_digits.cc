@@ -64,7 +64,7 @@ std::size_t check_length(CheckKind kind) {
   return kind == CheckKind::mod97 ? 2 : 1;
 }
 
-std::string_view check_name(CheckKind kind) {
+std::string_view word_of(CheckKind kind) {
   constexpr std::array<std::string_view, 4> kNames = {"", "luhn", "damm", "mod97"};
   ASSERT(static_cast<std::size_t>(kind) < kNames.size());
   return kNames[static_cast<std::size_t>(kind)];

@@ -23,7 +23,7 @@ enum class CheckKind : std::uint8_t { none, luhn, damm, mod97 };
 // Characters it takes: 0, 1 or 2.
 std::size_t check_length(CheckKind kind);
 // "luhn"; empty for none.
-std::string_view check_name(CheckKind kind);
+std::string_view word_of(CheckKind kind);
 // The check digits of what stands in `text`; empty for none.
 std::string check_digits(CheckKind kind, std::string_view text);
 

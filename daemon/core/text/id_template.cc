@@ -213,7 +213,7 @@ class Reader {
     if (out_.check != CheckKind::none)
       return fault(begin, "found a second {check}; allowed: at most one");
     for (const CheckKind each : {CheckKind::luhn, CheckKind::damm, CheckKind::mod97}) {
-      if (check_name(each) == kind) out_.check = each;
+      if (word_of(each) == kind) out_.check = each;
     }
     if (out_.check == CheckKind::none)
       return fault(at_, "found " + quoted(kind) + "; allowed: luhn, damm, mod97");

@@ -185,7 +185,7 @@ class Reader {
     ASSERT(found.size() == expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
       if (found[i] == expected[i]) continue;
-      return fault(at_ + i, "the check digits (" + std::string(check_name(form_.check)) +
+      return fault(at_ + i, "the check digits (" + std::string(word_of(form_.check)) +
                                 ") do not match: some character of the text is wrong");
     }
     canonical_ += found;

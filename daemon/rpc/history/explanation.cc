@@ -18,7 +18,7 @@ Explanation returned(const IdFacts& facts) {
   const std::optional<LeaseRow>& lease = history.lease;
   const std::int64_t kept_since_ms =
       history.oldest_lease_ms.value_or(std::numeric_limits<std::int64_t>::max());
-  if (!lease && facts.id < history.leases_forgotten_below &&
+  if (!lease && facts.ordinal < history.leases_forgotten_below &&
       history.gap->gap.wall_ms < kept_since_ms) {
     return {IdFate::older,
             "returned to the store; whether this host leased and issued it again is older than the "
@@ -65,7 +65,7 @@ Explanation leased(const IdFacts& facts) {
   if (is_gap) {
     return {IdFate::gap, "will never be issued: " + facts.history.gap->gap.cause};
   }
-  if (facts.id < facts.history.issues_forgotten_below) {
+  if (facts.ordinal < facts.history.issues_forgotten_below) {
     return {IdFate::issued, "issued; time and caller are older than the history"};
   }
   return {IdFate::issued, "issued; time and caller were not recorded"};
@@ -101,7 +101,7 @@ bool needs_store(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
   if (facts.available || facts.block || facts.returning || facts.forgotten) return false;
   if (history.issue || history.gap || history.lease) return false;
-  return facts.id >= history.leases_forgotten_below;
+  return facts.ordinal >= history.leases_forgotten_below;
 }
 
 namespace {
@@ -133,7 +133,7 @@ Explanation explain_position(const IdFacts& facts) {
             "issues it"};
   }
   if (history.issue || history.gap || history.lease) return leased(facts);
-  if (facts.id < history.leases_forgotten_below) {
+  if (facts.ordinal < history.leases_forgotten_below) {
     return {IdFate::older, "older than the history: issued here, or by another host"};
   }
   if (facts.forgotten) {
@@ -142,7 +142,7 @@ Explanation explain_position(const IdFacts& facts) {
             "of this host contains it" +
                 untraceable_text(history)};
   }
-  if (facts.counter && facts.counter->exists && facts.id >= facts.counter->next_id) {
+  if (facts.counter && facts.counter->exists && facts.ordinal >= facts.counter->next_id) {
     return {IdFate::not_issued,
             "not issued yet: the next ID of the store is " +
                 std::to_string(to_external_near(facts.progression.get(), facts.counter->next_id))};
@@ -151,13 +151,13 @@ Explanation explain_position(const IdFacts& facts) {
     return {IdFate::not_issued, "not issued: the store has no such counter"};
   }
   if (history.advance) return advanced(facts);
-  if (!facts.counter && facts.id >= facts.high_water) {
+  if (!facts.counter && facts.ordinal >= facts.high_water) {
     return {IdFate::not_issued,
             "not issued here, and above everything that this host has leased; the store could not "
             "be queried for leases of other hosts: " +
                 facts.store.to_string()};
   }
-  if (history.leased_before && facts.id < history.first_lease.value_or(facts.high_water)) {
+  if (history.leased_before && facts.ordinal < history.first_lease.value_or(facts.high_water)) {
     return {IdFate::older, "from before the history began: issued here, or by another host"};
   }
   if (facts.leasing) {

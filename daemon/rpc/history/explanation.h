@@ -14,9 +14,9 @@
 namespace seqd {
 
 struct IdFacts {
-  std::int64_t id = 0;     // its position, as the core and the history count
-  std::int64_t value = 0;  // as requested
-  std::int64_t times = 0;  // how often the value came here, this position included; of cycles
+  std::int64_t ordinal = 0;  // as the core and the history count
+  std::int64_t id = 0;       // as requested
+  std::int64_t times = 0;    // how often the ID came here, this ordinal included; of cycles
   Progression progression;
   bool served = false;  // the core has the sequence
   bool available = false;

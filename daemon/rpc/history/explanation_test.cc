@@ -7,7 +7,7 @@ namespace {
 
 IdFacts known(std::int64_t id) {
   IdFacts facts;
-  facts.id = id;
+  facts.ordinal = id;
   facts.served = true;
   facts.high_water = 1'000;
   facts.history.known = true;
@@ -135,7 +135,7 @@ TEST_CASE("WithoutTheStoreTheHighestLeaseDecidesAndTheTextSaysWhy") {
   facts.store = Status(ErrorCode::UNAVAILABLE, "no route");
   CHECK(explain(facts).fate == IdFate::not_issued);
   CHECK(explain(facts).text.find("no route") != std::string::npos);
-  facts.id = 999;
+  facts.ordinal = 999;
   CHECK(explain(facts).fate == IdFate::elsewhere);
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("WhatWasLeasedBeforeTheHistoryBeganIsNotSaidToBeAnothers") {
   facts.history.leased_before = true;
   facts.history.first_lease = 100;
   CHECK(explain(facts).fate == IdFate::older);
-  facts.id = 150;
+  facts.ordinal = 150;
   CHECK(explain(facts).fate == IdFate::elsewhere);
 }
 

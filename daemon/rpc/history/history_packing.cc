@@ -178,7 +178,7 @@ void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFa
   const bool cycles = progression != nullptr && progression->form().cycle;
   packer.pack_map(cycles ? 8 : 7);
   pack_pair(packer, "name", name);
-  pack_pair(packer, "id", facts.value);
+  pack_pair(packer, "id", facts.id);
   if (cycles) pack_pair(packer, "times", facts.times);
   pack_pair(packer, "answer", fate_name(explanation.fate));
   pack_pair(packer, "text", explanation.text);

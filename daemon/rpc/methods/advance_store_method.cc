@@ -112,7 +112,8 @@ struct Batch : std::enable_shared_from_this<Batch> {
   const bool resume;
   std::vector<SequenceId> left;
   std::size_t under_way = 0;
-  std::int64_t done = 0, failed = 0;
+  std::int64_t done = 0;
+  std::int64_t failed = 0;
   std::string error;  // the first one
 };
 

@@ -22,16 +22,14 @@ struct BlockParameters {
   std::int64_t count = 0;
 };
 
-Status bad(std::string text) {
-  return {ErrorCode::BAD_REQUEST, std::move(text)};
-}
-
 // Blocks belong to clients that can be known again.
 Status check_identity(const Session& session, std::uint32_t msgid, std::string_view method) {
   if (session.client == 0) {
-    return bad(std::string(method) + " requires a client with an identity (hello with \"client\")");
+    return bad_request(std::string(method) +
+                       " requires a client with an identity (hello with \"client\")");
   }
-  return msgid != 0 ? Status() : bad("the request numbers of a client with an identity begin at 1");
+  return msgid != 0 ? Status()
+                    : bad_request("the request numbers of a client with an identity begin at 1");
 }
 
 Result<BlockParameters> read_block(const Message& message) {
@@ -41,8 +39,9 @@ Result<BlockParameters> read_block(const Message& message) {
   const std::optional<std::int64_t> slot = name ? params.read_integer() : std::nullopt;
   const std::optional<std::int64_t> count = slot ? params.read_integer() : std::nullopt;
   if (!count || *slot < 0 || *slot >= protocol::kBlockSlots || *count < 1 || *count > kMostAsked) {
-    return bad("block takes a name, a slot within 0.." + std::to_string(protocol::kBlockSlots - 1) +
-               " and a count within 1.." + std::to_string(kMostAsked));
+    return bad_request("block takes a name, a slot within 0.." +
+                       std::to_string(protocol::kBlockSlots - 1) + " and a count within 1.." +
+                       std::to_string(kMostAsked));
   }
   return BlockParameters{*name, static_cast<std::uint32_t>(*slot), *count};
 }
@@ -68,7 +67,7 @@ Status check_has_blocks(const Sequence& sequence) {
 
 void method_page(const MethodContext& context, Session& session, const Message& message) {
   Status allowed = check_identity(session, message.msgid, "page");
-  if (allowed.ok() && message.param_count != 0) allowed = bad("page takes no parameters");
+  if (allowed.ok() && message.param_count != 0) allowed = bad_request("page takes no parameters");
   // Shared memory of the system is scarce: no page without a use.
   if (allowed.ok() && !context.limits.blocks) {
     allowed = {
@@ -101,8 +100,8 @@ void method_block(const MethodContext& context, Session& session, const Message&
         base_of(context.table.at(out->granted.sequence).name()) != asked->name) {
       return answer_error(
           session, msgid,
-          bad("request " + std::to_string(msgid) +
-              " was already used for another call; a retry must repeat the same call"));
+          bad_request("request " + std::to_string(msgid) +
+                      " was already used for another call; a retry must repeat the same call"));
     }
     return answer_block(session, msgid, out->granted.begin, out->size());
   }
@@ -118,7 +117,7 @@ void method_block(const MethodContext& context, Session& session, const Message&
   blocks.end_slot(session.client, asked->slot);
   Sequence& sequence = context.table.at(*id);
   Status allowed = check_has_blocks(sequence);
-  if (allowed.ok()) allowed = blocks.may_grant(session.client, session.peer.uid);
+  if (allowed.ok()) allowed = blocks.prepare_grant(session.client, session.peer.uid);
   if (!allowed.ok()) return answer_error(session, msgid, allowed);
   const Result<Run> run = sequence.grant_block(session.caller(msgid), asked->slot, asked->count);
   if (!run.ok()) return answer_error(session, msgid, run.status());

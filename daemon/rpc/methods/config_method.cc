@@ -60,7 +60,7 @@ void method_config(const MethodContext& context, Session& session, const Message
   Packer packer(session.out);
   packer.pack_map(5);
   pack_text(packer, "file", page->file);
-  pack_pair(packer, "reloads", context.settings - 1);
+  pack_pair(packer, "reloads", context.settings_version - 1);
   packer.pack("tables");
   packer.pack_array(static_cast<std::uint32_t>(page->tables.size()));
   for (const ConfigTable& table : page->tables) {

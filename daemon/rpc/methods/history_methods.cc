@@ -23,10 +23,6 @@ using protocol::ValueReader;
 
 constexpr std::int64_t kMostGaps = 1'000;
 
-Status bad(std::string text) {
-  return {ErrorCode::BAD_REQUEST, std::move(text)};
-}
-
 Status nothing_known(const SequenceTable& table, const std::string& name) {
   if (table.sequences().find(name) == nullptr && table.names().has_forgotten(name)) {
     return {ErrorCode::NO_SEQUENCE, "the period of \"" + name +
@@ -42,7 +38,7 @@ Result<std::string_view> read_name(const MethodContext& context, const Session& 
                                    const Message& message, ValueReader& params, const char* usage) {
   const std::optional<std::string_view> name =
       message.param_count >= 1 ? params.read_text() : std::nullopt;
-  if (!name) return bad(usage);
+  if (!name) return bad_request(usage);
   if (context.history == nullptr)
     return Status(ErrorCode::UNAVAILABLE, "this daemon keeps no history");
   if (Status status = check_name_with_period(context.limits, *name); !status.ok()) return status;
@@ -55,11 +51,11 @@ Result<std::string_view> read_name(const MethodContext& context, const Session& 
 }
 
 Status read_gap_options(ValueReader& params, GapsQuestion& question) {
-  if (params.kind() != protocol::ValueKind::map) return bad("options must be a map");
+  if (params.kind() != protocol::ValueKind::map) return bad_request("options must be a map");
   const PageOptions<std::int64_t> first{question.after, question.limit};
   const auto page = read_page_options(params, first, kMostGaps);
   if (!page) {
-    return bad(
+    return bad_request(
         "the options are \"after\", the number of a gap, and \"limit\", an integer within 1.." +
         std::to_string(kMostGaps));
   }
@@ -90,16 +86,17 @@ void take_counter(Result<CounterReading> counter, std::optional<CounterReading>&
 // Which position was meant: of a value that comes again the newest that has been issued here. Not
 // all numbers are IDs of the sequence.
 Status find_position(const SequenceTable& table, const std::string& name, IdFacts& facts) {
-  facts.id = facts.value;
+  facts.ordinal = facts.id;
   facts.progression = progression_of(table, name);
   if (facts.progression == nullptr)
-    return facts.value >= 1 ? Status() : bad("explain takes a name and an ID, which is at least 1");
+    return facts.id >= 1 ? Status()
+                         : bad_request("explain takes a name and an ID, which is at least 1");
   const SequenceId sequence = table.find(name);
   const auto below =
       sequence == 0 ? 0 : table.at(sequence).next_id().value_or(table.at(sequence).high_water());
-  const auto place = facts.progression->find(facts.value, below);
-  if (!place) return facts.progression->no_id(name, facts.value);
-  facts.id = place->ordinal;
+  const auto place = facts.progression->find(facts.id, below);
+  if (!place) return facts.progression->no_id(name, facts.id);
+  facts.ordinal = place->ordinal;
   facts.times = place->times;
   return {};
 }
@@ -115,16 +112,16 @@ void core_facts(const SequenceTable& table, const std::string& name, IdFacts& fa
   facts.high_water = table.at(sequence).high_water();
   facts.leasing = table.at(sequence).leasing();
   for (const HeldRanges::Held& held : table.at(sequence).held().ranges()) {
-    if (facts.id < held.range.begin() || facts.id >= held.range.end()) continue;
+    if (facts.ordinal < held.range.begin() || facts.ordinal >= held.range.end()) continue;
     facts.available = true;
     facts.lease = held.lease;
   }
-  if (const Block* const block = table.blocks().with_id(sequence, facts.id)) {
+  if (const Block* const block = table.blocks().with_id(sequence, facts.ordinal)) {
     facts.block = *block;
     facts.lease = block->lease;
   }
   const std::optional<ReturnOpened>& open = table.at(sequence).draining().open_return();
-  facts.returning = open && open->begin <= facts.id && facts.id < open->end;
+  facts.returning = open && open->begin <= facts.ordinal && facts.ordinal < open->end;
 }
 
 }  // namespace
@@ -136,7 +133,7 @@ void method_gaps(const MethodContext& context, Session& session, const Message& 
   if (!name.ok()) return answer_error(session, message.msgid, name.status());
   GapsQuestion question;
   question.name = std::string(*name);
-  Status status = message.param_count > 2    ? bad("gaps takes a name and a map of options")
+  Status status = message.param_count > 2    ? bad_request("gaps takes a name and a map of options")
                   : message.param_count == 2 ? read_gap_options(params, question)
                                              : Status();
   if (!status.ok()) return answer_error(session, message.msgid, status);
@@ -160,14 +157,14 @@ namespace {
 Status read_id(const MethodContext& context, const Message& message, ValueReader params,
                std::string& name, std::int64_t& id) {
   const char* usage = "explain takes a name, and an ID or a text of one";
-  if (message.param_count != 2) return bad(usage);
+  if (message.param_count != 2) return bad_request(usage);
   ValueReader as_text = params;
   if (const std::optional<std::int64_t> number = params.read_integer()) {
     id = *number;
     return {};
   }
   const std::optional<std::string_view> text = as_text.read_text();
-  if (!text) return bad(usage);
+  if (!text) return bad_request(usage);
   const std::string base(base_of(name));
   const std::shared_ptr<const IdFormat> format = context.table.format_of(name);
   if (format == nullptr)
@@ -219,7 +216,7 @@ class Explaining : public std::enable_shared_from_this<Explaining> {
         administers_(check_administers(context.control, session.peer, "explain").ok()) {}
 
   Status begin(std::int64_t value) {
-    facts_.value = value;
+    facts_.id = value;
     if (Status found = find_position(reply_.table, reply_.name, facts_); !found.ok()) return found;
     return ask();
   }
@@ -228,7 +225,7 @@ class Explaining : public std::enable_shared_from_this<Explaining> {
   Status ask() {
     const auto self = shared_from_this();
     return history_.ask_id(
-        user_, reply_.name, facts_.id,
+        user_, reply_.name, facts_.ordinal,
         [self] { core_facts(self->reply_.table, self->reply_.name, self->facts_); },
         [self](Result<IdAnswer> found) { self->answered(std::move(found)); });
   }
@@ -310,7 +307,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
   const auto name = read_name(context, session, message, params, "audit takes a name");
   if (!name.ok()) return answer_error(session, message.msgid, name.status());
   if (message.param_count != 1)
-    return answer_error(session, message.msgid, bad("audit takes a name"));
+    return answer_error(session, message.msgid, bad_request("audit takes a name"));
   const DeferredReply reply = defer(context, session, message, *name);
   const SequenceId sequence = context.table.find(reply.name);
   auto facts = std::make_shared<AuditFacts>();

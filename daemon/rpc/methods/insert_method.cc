@@ -29,10 +29,6 @@ struct Wanted {
   std::string_view unique;       // the field that is unique; empty: none
 };
 
-Status bad(std::string text) {
-  return {ErrorCode::BAD_REQUEST, std::move(text)};
-}
-
 constexpr std::size_t kMostFieldName = 128;
 
 // Of a field at the top of a document: one that a filter can name.
@@ -43,32 +39,33 @@ bool is_field_name(std::string_view name) {
 
 Status read_options(ValueReader& params, Wanted& wanted) {
   const std::optional<std::uint32_t> pairs = params.read_map();
-  if (!pairs) return bad("options must be a map");
+  if (!pairs) return bad_request("options must be a map");
   for (std::uint32_t at = 0; at < *pairs; ++at) {
     const std::optional<std::string_view> key = params.read_text();
     if (key == "connection") {
       const std::optional<std::string_view> name = params.read_text();
       if (!name || name->empty())
-        return bad("connection must be the text that hello returned as \"connection\"");
+        return bad_request("connection must be the text that hello returned as \"connection\"");
       wanted.connection = *name;
       continue;
     }
     if (key == "unique") {
       const std::optional<std::string_view> field = params.read_text();
       if (!field || !is_field_name(*field)) {
-        return bad("unique must be the name of a field of the document, 1 to " +
-                   std::to_string(kMostFieldName) +
-                   " bytes, without a dot, a dollar sign in front and zero bytes, and not _id");
+        return bad_request(
+            "unique must be the name of a field of the document, 1 to " +
+            std::to_string(kMostFieldName) +
+            " bytes, without a dot, a dollar sign in front and zero bytes, and not _id");
       }
       wanted.unique = *field;
       continue;
     }
     if (key != "timeout_ms")
-      return bad("the options are \"timeout_ms\", \"connection\" and \"unique\"");
+      return bad_request("the options are \"timeout_ms\", \"connection\" and \"unique\"");
     const std::optional<std::int64_t> value = params.read_integer();
     if (!value || *value < 0 || *value > protocol::kMaxTimeoutMs) {
-      return bad("timeout_ms must be an integer within 0.." +
-                 std::to_string(protocol::kMaxTimeoutMs));
+      return bad_request("timeout_ms must be an integer within 0.." +
+                         std::to_string(protocol::kMaxTimeoutMs));
     }
     wanted.timeout_ms = *value;
   }
@@ -76,7 +73,8 @@ Status read_options(ValueReader& params, Wanted& wanted) {
 }
 
 Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message& message) {
-  const Status usage = bad("insert takes a name, a document and, optionally, a map of options");
+  const Status usage =
+      bad_request("insert takes a name, a document and, optionally, a map of options");
   ValueReader params = message.params;
   if (message.param_count < 2 || message.param_count > 3) return usage;
   const std::optional<std::string_view> name = params.read_text();
@@ -108,13 +106,14 @@ Status check_fresh(const MethodContext& context, Session& session, std::uint32_t
   }
   if (session.client == 0) return {};
   if (wanted.connection.empty()) {
-    return bad(
+    return bad_request(
         "a client with an identity must set, in the options of insert, the \"connection\" that its "
         "hello returned");
   }
   if (msgid <= session.newest_insert) {
-    return bad("the request number of an insert is above that of the insert before it, which was " +
-               std::to_string(session.newest_insert));
+    return bad_request(
+        "the request number of an insert is above that of the insert before it, which was " +
+        std::to_string(session.newest_insert));
   }
   session.newest_insert = msgid;
   return {};

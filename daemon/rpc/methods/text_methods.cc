@@ -42,36 +42,13 @@ void pack_date(Packer& packer, const IdDate& date) {
 
 }  // namespace
 
-void answer_text(const Sequence& sequence, Session& session, std::uint32_t msgid, std::int64_t id,
-                 std::int64_t wall_s) {
-  const SequenceSettings& settings = sequence.settings();
-  ASSERT(settings.text.compiled != nullptr);
-  // A number belongs to the period in which it was counted, also if that period is over.
-  if (const std::optional<Period>& period = settings.periods.current)
-    wall_s = std::clamp(wall_s, period->begin_s, period->end_s - 1);
-  ++session.ids;
-  protocol::append_text_reply(
-      session.out, msgid,
-      settings.text.compiled->write(sequence.name(), to_external(sequence, id), wall_s));
-}
-
-void repeat_text(const SequenceTable& table, Session& session, std::uint32_t msgid,
-                 const Issued& issue) {
-  const Sequence& sequence = table.at(issue.sequence);
-  const Status same = table.names().check_repeat(sequence.name(), sequence.settings(), issue.form);
-  if (same.ok()) return answer_text(sequence, session, msgid, issue.begin, issue.wall_s);
-  answer_error(session, msgid,
-               {same.code(), same.text() + "; the number of the ID is " +
-                                 std::to_string(to_external(sequence, issue.begin))});
-}
-
 void method_next_text(const MethodContext& context, Session& session, const Message& message) {
   const std::uint32_t msgid = message.msgid;
   const Result<NextParameters> parameters = read_next(message, "next_text");
   if (!parameters.ok()) return answer_error(session, msgid, parameters.status());
   const Result<SequenceId> found = look_up(context, session, msgid, parameters->name);
   if (!found.ok()) return answer_error(session, msgid, found.status());
-  if (session.client != 0 && !is_fresh(context, session, msgid, *found, IssueKind::text, 1)) return;
+  if (!is_fresh(context, session, msgid, *found, IssueKind::text, 1)) return;
   Sequence& sequence = context.table.at(*found);
   if (sequence.stop() == Stop::none) {
     const Result<std::optional<TextForm>> form = context.table.admit_text(*found);
@@ -115,7 +92,7 @@ void method_parse(const MethodContext& context, Session& session, const Message&
   pack_pair(packer, "number", parsed->number);
   pack_text(packer, "period", parsed->date.period());
   pack_date(packer, parsed->date);
-  pack_text(packer, "check", check_name(format->check()));
+  pack_text(packer, "check", word_of(format->check()));
 }
 
 }  // namespace seqd
