@@ -107,7 +107,7 @@ std::uint64_t Client::random() {
 
 // --- requests
 
-Outcome Client::enter(Request&& request, std::uint32_t& number) {
+Outcome Client::submit(Request&& request, std::uint32_t& number) {
   if (session_.wants_identity()) {
     protocol::Identity identity = {};
     if (!fill_randomly(identity)) return {SEQD_E_SYSTEM, "the system returned no random bytes"};
@@ -127,18 +127,14 @@ Outcome Client::enter(Request&& request, std::uint32_t& number) {
 
 Outcome Client::submit(Request&& request) {
   std::uint32_t number = 0;
-  return enter(std::move(request), number);
-}
-
-Outcome Client::submit(Request&& request, std::uint32_t& number) {
-  return enter(std::move(request), number);
+  return submit(std::move(request), number);
 }
 
 Outcome Client::call(Request&& request, Answer& answer) {
   request.synchronous = true;
   std::uint32_t number = 0;
-  Outcome entered = enter(std::move(request), number);
-  if (!entered.ok()) return entered;
+  Outcome submitted = submit(std::move(request), number);
+  if (!submitted.ok()) return submitted;
   return await(number, answer);
 }
 
@@ -152,7 +148,7 @@ Outcome Client::call_next(const char* name, std::int64_t& id) {
       // The first step of a call with a connection needs no other look at the clock.
       const bool behind = behind_ms_ >= 0 && connection_.is_open();
       const std::int64_t began = next.deadline_ms - options_.timeout_ms;
-      turn_for(number, behind ? began - behind_ms_ : monotonic_ms());
+      step_for(number, behind ? began - behind_ms_ : monotonic_ms());
       if (session_.synchronous().take_id(number, id)) return {};
       Answer answer;
       Outcome outcome = await(number, answer);
@@ -170,13 +166,13 @@ Outcome Client::call_next(const char* name, std::int64_t& id) {
 
 // Ends: at the request's deadline at the latest the session answers it, as late.
 Outcome Client::await(std::uint32_t number, Answer& answer) {
-  while (!session_.synchronous().take(number, answer)) turn_for(number, monotonic_ms());
+  while (!session_.synchronous().take(number, answer)) step_for(number, monotonic_ms());
   return std::move(answer.outcome);
 }
 
-void Client::turn_for(std::uint32_t number, std::int64_t now_ms) {
+void Client::step_for(std::uint32_t number, std::int64_t now_ms) {
   try {
-    turn(INT64_MAX, now_ms);
+    step(INT64_MAX, now_ms);
   } catch (...) {
     // Memory may have ended behind the answer, at that of another request. The answer holds.
     if (!session_.synchronous().has_arrived(number)) throw;
@@ -194,7 +190,7 @@ void Client::poll(std::int64_t timeout_ms, std::size_t capacity) {
   // One turn in any case, so that polling without waiting sends and receives too.
   bool over = false;
   while (session_.answers().count() == 0 && session_.in_flight() > 0 && !over) {
-    turn(until, now);
+    step(until, now);
     if (session_.answers().count() > 0) break;
     now = monotonic_ms();
     over = now >= until;
@@ -221,7 +217,7 @@ std::int64_t Client::idle_ms() const {
 
 // --- one step
 
-void Client::turn(std::int64_t until_ms, std::int64_t now_ms) {
+void Client::step(std::int64_t until_ms, std::int64_t now_ms) {
   const std::optional<std::int64_t> deadline_ms = give_up_late(now_ms);
   if (!deadline_ms) return rest();
   until_ms = std::min(until_ms, *deadline_ms);

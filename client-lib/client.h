@@ -33,7 +33,9 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Queues the request with its deadlines; sends nothing.
+  // Queues the request with its deadlines, under a new identity if the numbers of the present one
+  // are used up; sends nothing. `number` is the request's msgid, in a repeat too.
+  Outcome submit(Request&& request, std::uint32_t& number);
   Outcome submit(Request&& request);
   // Queues a `next` in fewer steps, and in yet fewer where the session keeps that name (see
   // RequestTable). False: submit() does it, or says why not.
@@ -43,8 +45,6 @@ class Client {
   bool submit_next_again(const char* name, void* tag) {
     return session_.submit_kept(name, next_request(tag)) != 0;
   }
-  // The same; `number` is the request's msgid, in a repeat too.
-  Outcome submit(Request&& request, std::uint32_t& number);
   // Submits and waits for the answer. Returns the outcome of either.
   Outcome call(Request&& request, Answer& answer);
   Outcome call_next(const char* name, std::int64_t& id);  // the name is not empty
@@ -102,20 +102,18 @@ class Client {
     const std::int64_t begin = begin_ms();
     return {tag, begin + options_.timeout_ms, begin + options_.connect_timeout_ms, false};
   }
-  // Submits, under a new identity if the numbers of the present one are used up.
-  Outcome enter(Request&& request, std::uint32_t& number);
   // Waits for the answer to the synchronous request of that number.
   Outcome await(std::uint32_t number, Answer& answer);
   // Gives up what is late, connects, sends, and receives. Waits at most once, until `until_ms` or
   // the next deadline. Its steps follow.
-  void turn(std::int64_t until_ms, std::int64_t now_ms);
+  void step(std::int64_t until_ms, std::int64_t now_ms);
   std::optional<std::int64_t> give_up_late(std::int64_t now_ms);
   void rest();
   bool connect(std::int64_t until_ms, std::int64_t now_ms);
   bool send_requests(std::int64_t now_ms);
   void receive_until(std::int64_t until_ms, std::int64_t now_ms);
-  // turn() of a synchronous request: an exception behind its answer does not lose the answer.
-  void turn_for(std::uint32_t number, std::int64_t now_ms);
+  // step() of a synchronous request: an exception behind its answer does not lose the answer.
+  void step_for(std::uint32_t number, std::int64_t now_ms);
 
   // Takes in what has arrived. Whether there were bytes, and the connection is kept.
   bool receive();

@@ -131,7 +131,7 @@ Answered Pages::next() {
   if (!more_) return page;
   const json last = member(page.value.back(), "name");
   const bool goes_on = last.is_string() && last.get_ref<const std::string&>() > after_;
-  if (!goes_on || ++pages_ >= kMostPages) {
+  if (!goes_on || ++pages_ >= kMostListPages) {
     more_ = false;
     return {SEQD_E_PROTOCOL, "the daemon's pages of list do not end", {}};
   }

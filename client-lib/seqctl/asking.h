@@ -34,7 +34,7 @@ Answered ask_rights(seqd_client* client, const std::vector<std::string>& names);
 // the pages changed the configuration in each attempt. Otherwise as ask_clients().
 Answered ask_config(seqd_client* client);
 
-// Pages of `list`, one after the other, kMostPages at most. One thread.
+// Pages of `list`, one after the other, kMostListPages at most. One thread.
 class Pages {
  public:
   explicit Pages(seqd_client* client) : client_(client) {}

@@ -78,9 +78,9 @@ class Execution {
       case Command::reload:
         return call("reload", reload_text);
       case Command::ping:
-        return answered(seqd_ping(client_), {{"answer", "pong"}}, "pong\n");
+        return print_or_fail(seqd_ping(client_), {{"answer", "pong"}}, "pong\n");
       case Command::wait:
-        return answered(seqd_ping(client_), {{"answer", "pong"}}, "");
+        return print_or_fail(seqd_ping(client_), {{"answer", "pong"}}, "");
       case Command::health:
         return health();
       case Command::stat:
@@ -113,7 +113,7 @@ class Execution {
     out_.write(arguments_.format == Format::json ? to_json_line(value) + "\n" : text);
     return exit_code_of_writing(arguments_.format, out_, errors_);
   }
-  int answered(int code, const json& value, const std::string& text) {
+  int print_or_fail(int code, const json& value, const std::string& text) {
     return code == SEQD_OK ? print(value, text) : failed(code);
   }
 
@@ -131,7 +131,7 @@ class Execution {
             ? seqd_insert(client_, arguments_.name.c_str(), document->data(), document->size(), &id)
             : seqd_insert_unique(client_, arguments_.name.c_str(), document->data(),
                                  document->size(), unique.c_str(), &id);
-    return answered(code, {{"name", arguments_.name}, {"id", id}}, std::to_string(id) + "\n");
+    return print_or_fail(code, {{"name", arguments_.name}, {"id", id}}, std::to_string(id) + "\n");
   }
 
   int peek() {
@@ -204,7 +204,7 @@ class Execution {
   }
 
   int health() {
-    if (arguments_.live) return answered(seqd_ping(client_), {{"live", true}}, "live\n");
+    if (arguments_.live) return print_or_fail(seqd_ping(client_), {{"live", true}}, "live\n");
     Readiness readiness;
     const Answered checked = check_readiness(client_, readiness);
     if (!checked.ok()) return reported(checked);

@@ -194,7 +194,8 @@ Outcome read_hello(const Message& reply, HelloAnswer& answer) {
   if (!well) return strange("hello", "has unexpected types");
   if (version != protocol::kProtocolVersion) {
     return strange("hello", "names protocol version " + std::to_string(version) +
-                                ", and this library speaks version 1 only");
+                                ", and this library speaks version " +
+                                std::to_string(protocol::kProtocolVersion) + " only");
   }
   return {};
 }

@@ -30,7 +30,7 @@ std::uint32_t RequestTable::add_next(std::string_view name, const NextRequest& n
 }
 
 std::uint32_t RequestTable::first_unrepeatable() const {
-  if (inserts_ == 0) return 0;
+  if (unrepeatable_ == 0) return 0;
   std::size_t at = 0;
   while (!is_unrepeatable(slots_[at])) ++at;
   return floor_ + static_cast<std::uint32_t>(at);
@@ -40,7 +40,7 @@ void RequestTable::mark_sent(std::uint32_t number) {
   Slot& slot = slots_[number - floor_];
   slot.state = Slot::State::sent;
   ++sent_;
-  if (is_unrepeatable(slot)) ++inserts_;
+  if (is_unrepeatable(slot)) ++unrepeatable_;
 }
 
 std::size_t RequestTable::mark_run_sent(std::uint32_t number, std::size_t most) {
@@ -59,7 +59,7 @@ std::size_t RequestTable::mark_run_sent(std::uint32_t number, std::size_t most) 
 }
 
 void RequestTable::mark_unsent(std::uint32_t number) {
-  if (is_unrepeatable(slots_[number - floor_])) --inserts_;
+  if (is_unrepeatable(slots_[number - floor_])) --unrepeatable_;
   slots_[number - floor_].state = Slot::State::unsent;
   --sent_;
   unsent_from_ = std::min(unsent_from_, number);
@@ -74,7 +74,7 @@ void RequestTable::mark_all_unsent() {
   }
   unsent_from_ = floor_;
   sent_ = 0;
-  inserts_ = 0;
+  unrepeatable_ = 0;
 }
 
 }  // namespace seqd::engine

@@ -74,7 +74,7 @@ class RequestTable {
   void finish(std::uint32_t number) {
     Slot& finished = slots_[number - floor_];
     if (finished.state == Slot::State::sent) {
-      if (is_unrepeatable(finished)) --inserts_;
+      if (is_unrepeatable(finished)) --unrepeatable_;
       --sent_;
     }
     finished.state = Slot::State::finished;
@@ -143,7 +143,7 @@ class RequestTable {
   std::uint32_t unsent_from_ = 0;  // no lower number is unsent
   std::size_t waiting_ = 0;        // slots that are not finished
   std::size_t sent_ = 0;           // slots that are sent
-  std::size_t inserts_ = 0;        // of them, inserts
+  std::size_t unrepeatable_ = 0;   // of them, not to be sent again
 };
 
 }  // namespace seqd::engine

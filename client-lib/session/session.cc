@@ -245,7 +245,7 @@ void Session::acknowledge_all() {
 
 // --- the connection, inward
 
-Session::Verdict Session::give_up(Verdict verdict, Outcome outcome) {
+Session::Verdict Session::in_trouble(Verdict verdict, Outcome outcome) {
   trouble_ = std::move(outcome);
   return verdict;
 }
@@ -277,8 +277,8 @@ Session::Verdict Session::take_in(std::span<const std::uint8_t>& left) {
     const protocol::ScanResult scan = scanner_.scan(left);
     if (scan.kind == protocol::ScanResult::Kind::need_more) return Verdict::keep;
     if (scan.kind == protocol::ScanResult::Kind::bad) {
-      return give_up(Verdict::broken, {SEQD_E_PROTOCOL, "the daemon's bytes cannot be read: " +
-                                                            std::string(scan.text)});
+      return in_trouble(Verdict::broken, {SEQD_E_PROTOCOL, "the daemon's bytes cannot be read: " +
+                                                               std::string(scan.text)});
     }
     const Verdict verdict = receive_frame(left.first(scan.size));
     if (verdict != Verdict::keep) return verdict;
@@ -309,13 +309,13 @@ Session::Verdict Session::receive_frame(std::span<const std::uint8_t> frame) {
   protocol::Message message;
   const protocol::ParseOutcome parsed = protocol::parse_message(frame, message);
   if (!parsed.ok()) {
-    return give_up(Verdict::broken, {SEQD_E_PROTOCOL, "the daemon's message cannot be read: " +
-                                                          std::string(parsed.text)});
+    return in_trouble(Verdict::broken, {SEQD_E_PROTOCOL, "the daemon's message cannot be read: " +
+                                                             std::string(parsed.text)});
   }
   // Notifications are reserved for later versions of the daemon.
   if (message.kind == protocol::Message::Kind::notification) return Verdict::keep;
   if (message.kind != protocol::Message::Kind::reply)
-    return give_up(Verdict::broken, {SEQD_E_PROTOCOL, "the daemon sent a request"});
+    return in_trouble(Verdict::broken, {SEQD_E_PROTOCOL, "the daemon sent a request"});
   const std::uint32_t number = message.msgid;
   if (number == kHelloNumber && !ready_) return receive_hello(message);
   if (!table_.is_sent(number)) return receive_late(message);
@@ -334,7 +334,7 @@ Session::Verdict Session::receive_frame(std::span<const std::uint8_t> frame) {
     make_unknown(number, answer.outcome);
   if (answer.outcome.ok()) {
     Outcome read = read_result(*table_.find(number), frame, message, answer);
-    if (!read.ok()) return give_up(Verdict::broken, std::move(read));
+    if (!read.ok()) return in_trouble(Verdict::broken, std::move(read));
   }
   proved_ = true;
   acknowledgement_.answered();
@@ -357,18 +357,18 @@ Session::Verdict Session::receive_late(const protocol::Message& reply) {
       reply.msgid == 0 && !outcome.ok()
           ? "the daemon cannot read what this library sends: " + outcome.text
           : "a reply to a request that was not sent, number " + std::to_string(reply.msgid);
-  return give_up(Verdict::broken, {SEQD_E_PROTOCOL, what});
+  return in_trouble(Verdict::broken, {SEQD_E_PROTOCOL, what});
 }
 
 Session::Verdict Session::receive_hello(const protocol::Message& reply) {
   Outcome outcome = read_error(reply);
   if (!outcome.ok()) {
     const Verdict verdict = is_transient(outcome.code) ? Verdict::reconnect : Verdict::broken;
-    return give_up(verdict, std::move(outcome));
+    return in_trouble(verdict, std::move(outcome));
   }
   HelloAnswer answer;
   outcome = read_hello(reply, answer);
-  if (!outcome.ok()) return give_up(Verdict::broken, std::move(outcome));
+  if (!outcome.ok()) return in_trouble(Verdict::broken, std::move(outcome));
   daemon_ = std::move(answer);
   const auto limit = daemon_.limits.find("unacknowledged");
   acknowledgement_.ready(limit == daemon_.limits.end() ? Acknowledgement::kAssumedWindow

@@ -112,7 +112,8 @@ class Session {
   Verdict receive_hello(const protocol::Message& reply);
   Verdict receive_late(const protocol::Message& reply);
   Verdict after_answer() const;
-  Verdict give_up(Verdict verdict, Outcome outcome);
+  // Keeps why.
+  Verdict in_trouble(Verdict verdict, Outcome outcome);
   void finish(std::uint32_t number, Answer&& answer);
   bool is_full() const {
     return table_.size() + answers_.count() >= kCapacity || table_.next_number() >= kLastNumber;
