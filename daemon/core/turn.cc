@@ -21,6 +21,7 @@ void Turn::end() {
   // The record of the turn first, its replies second.
   const Status written = log_.commit();
   if (!written.ok()) return owner_.die(written);
+  // A page may say only what the log has.
   table_.blocks().publish();
   owner_.reply();
 }

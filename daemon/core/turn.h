@@ -30,10 +30,10 @@ class TurnOwner {
   virtual bool leaves_state() const = 0;
   // The turn is in the log: its replies may leave.
   virtual void reply() = 0;
-  // The daemon may end: what it leaves is on the medium. Once.
+  // The daemon may end: what it leaves is on the medium. Once. Replies of this turn may follow.
   virtual void over() = 0;
   // The medium failed while the daemon was serving. What is reserved may still be issued; then the
-  // process has to make room for one that writes everything again.
+  // process has to end, and the next one writes everything again.
   virtual void log_failed(const Status& status) = 0;
   // The process has to end now, and nothing of this turn may be replied to. It does not return: the
   // daemon exits, the simulator throws. In a test it may: then the turn ends without replies.
@@ -50,7 +50,8 @@ class Turn final : public RemainderLogObserver {
   Phase phase() const { return phase_.state(); }
   bool serving() const { return phase_ == Phase::serving; }
 
-  // Ends the turn: decides what is left to decide, writes its record, and has its replies sent.
+  // Ends the turn: decides what is left to decide, writes its record, publishes the blocks that it
+  // granted, and has its replies sent.
   void end();
   // From now on requests fail with `why`. Only while serving.
   void begin_stop(const Status& why);

@@ -77,7 +77,7 @@ TEST_CASE("ABlockIsWrittenToItsPageWhenItsRecordIsInTheLog", "[turn]") {
   here.orders.world.settings.by_name.at("orders").blocks = true;
   here.world.table->apply_settings(here.world.limits);
   const ClientId client = here.world.table->replays().attach(Token{1}, 1'000)->client;
-  REQUIRE(here.world.table->blocks().may_grant(client, 1'000).ok());
+  REQUIRE(here.world.table->blocks().prepare_grant(client, 1'000).ok());
   REQUIRE(here.orders.sequence().grant_block({5, 9, client, 1'000}, 2, 3).ok());
   SECTION("and not before") {
     here.world.log.fail_commit = true;

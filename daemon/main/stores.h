@@ -1,5 +1,5 @@
 // Stores: the central stores of the configuration, opened, each behind workers or a client of its
-// own. Made once by main; loop thread.
+// own. Made once by the Daemon; loop thread.
 #pragma once
 
 #include <map>

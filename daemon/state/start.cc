@@ -49,6 +49,8 @@ Status unreadable(const Status& why) {
 // One start. The steps, and why a kill between any two of them is harmless:
 //  1 lock; the tail goes to the file  cut off, it still is in the tail and goes there again
 //    read, judge                     nothing is changed
+//    set damaged files aside         cut off: the next start finds none and says `fresh`; what the
+//    warnings named is in the files that were set aside
 //  2 make what was read durable      the same bytes over themselves
 //  3 write and sync the new segment  into the file that is not the newest whole one. Cut off: the
 //    next start reads what this one read, and the witness still says what it said, so it judges the

@@ -2,8 +2,8 @@
 // R1-R3 (daemon/state/start_rules.h) what of it this daemon may use, writes that as a new segment
 // and opens the log behind it. Blocking; called once, before the loop runs.
 //
-// Invariant: a kill -9 at any moment in here changes nothing for the next start, and nothing may be
-// issued before it has returned.
+// Invariant: a kill -9 at any moment in here changes nothing for the next start, but what it may
+// say of damaged files, and nothing may be issued before it has returned.
 #pragma once
 
 #include <cstdint>

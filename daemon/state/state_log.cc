@@ -102,7 +102,6 @@ void StateLog::begin_turn() {
 }
 
 void StateLog::append(const LogEntry& entry) {
-  ASSERT(!closed_);
   begin_turn();
   encode_entry(turn_, entry);
 }
@@ -120,14 +119,13 @@ bool StateLog::may_rotate() const {
 }
 
 bool StateLog::accepting() const {
-  if (closed_ || !failure_.ok()) return false;
+  if (!failure_.ok()) return false;
   // Called for each request; nearly always there is room.
   return offset_ + turn_.size() + headroom_ <= size_ || may_rotate();
 }
 
 Status StateLog::commit() {
   if (!failure_.ok()) return failure_;
-  ASSERT(!closed_);
   if (!turn_.empty()) {
     Status status = write_turn();
     if (!status.ok()) return failure_ = std::move(status);
@@ -245,24 +243,15 @@ void StateLog::flushed() {
   ++syncs_;
   if (fine_clock_ != nullptr) sync_durations_.add(flush->took_us);
   durable_ = flush->position;
-  // A rotation may have happened meanwhile; then its older segment still waits for its seal.
-  if (flush->seal && flush->number == header_.number) to_seal_.reset();
+  // It sealed the older segment; no rotation came in between, see may_rotate().
+  if (flush->seal) to_seal_.reset();
   // The next commit reports a write that fails here.
   if (flush_due_ && failure_.ok()) failure_ = start_flush();
   observer_->durable(flush->position);
 }
 
-Status StateLog::close() {
-  ASSERT(turn_.empty() && !closed_);
-  closed_ = true;
-  if (!failure_.ok()) return failure_;
-  if (durable_ == position_) return {};
-  return {ErrorCode::STATE_IO,
-          "the last turns of the log in " + files_->directory->path() + " are not on the medium"};
-}
-
 Result<Witness::Kept> StateLog::keep_witness() {
-  if (flush_ || closed_) return Witness::Kept::in_place;  // its worker writes to the witness
+  if (flush_) return Witness::Kept::in_place;  // its worker writes to the witness
   return witness_->keep_in_place();
 }
 

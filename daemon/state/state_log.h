@@ -3,9 +3,9 @@
 // by main. Loop thread; flushes run on the worker and touch the files only.
 //
 // Invariants: a turn goes to the tail, or to the file when that has no room, and the witness
-// follows it. What is flushed, and what is superseded by a new segment, is in the file before. A
-// file is overwritten only while the other one's snapshot is known by this process to be on the
-// medium. A flush that failed is never tried again.
+// follows it. The tail is written to the file before a flush begins, and before a new segment
+// supersedes that file. A file is overwritten only while the other one's snapshot is known by this
+// process to be on the medium. A flush that failed is never tried again.
 //
 // A flush, of which one is in flight at a time:
 //
@@ -86,9 +86,6 @@ class StateLog final : public RemainderLog {
   Status commit() override;
   bool accepting() const override;
 
-  // For tests, after the last turn: OK if all turns are on the medium. Nothing may follow.
-  Status close();
-
   // Makes the witness again if it was removed; see Witness::keep_in_place(). To be called
   // from time to time.
   Result<Witness::Kept> keep_witness();
@@ -139,7 +136,6 @@ class StateLog final : public RemainderLog {
   std::shared_ptr<Flush> flush_;  // in flight
   Status failure_;                // of a write: every later commit returns it
   bool flush_failed_ = false;
-  bool closed_ = false;
   std::uint64_t syncs_ = 0;
   std::uint64_t rotations_ = 0;
   const FineClock* fine_clock_ = nullptr;

@@ -187,7 +187,6 @@ TEST_CASE("AFailedFlushIsHeardOnceAndNeverTriedAgain") {
     f.log().make_durable();
     CHECK(f.log().commit().ok());
     CHECK(f.process->worker.jobs.empty());
-    CHECK(f.log().close().code() == ErrorCode::STATE_IO);
   }
 }
 
@@ -313,14 +312,6 @@ TEST_CASE("ALogDestroyedDuringAFlushLeavesTheFlushHarmless") {
   const LogPosition durable = f.process->durable_position;
   CHECK(f.process->worker.run_one());
   CHECK(f.process->durable_position == durable);
-}
-
-TEST_CASE("CloseSaysWhetherAllOfItIsOnTheMedium") {
-  Fixture f;
-  f.process->append(Acknowledged{1, 2});
-  REQUIRE(f.log().commit().ok());
-  CHECK(f.log().close().code() == ErrorCode::STATE_IO);
-  CHECK_FALSE(f.log().accepting());
 }
 
 }  // namespace

@@ -53,7 +53,6 @@ void Process::reply() {
   rotations_ = rotations;
 }
 
-// What a long life would have written: what is said of the sequences, again and again.
 void Process::send(Connection& connection) {
   connection.attended = false;
   protocol::Buffer& out = connection.session->out;

@@ -1,6 +1,34 @@
 #include "tests/sim/profile.h"
 
 namespace seqd::sim {
+namespace {
+
+// What is drawn apart, each once and with a number of its own: a new one leaves the worlds of
+// before as they are.
+enum class Draw : std::uint64_t {
+  drains = 7,
+  advances = 11,
+  periods = 13,
+  reloads = 17,
+  ends = 19,
+  databases = 23,
+  restores = 29,
+  shared_counter = 31,
+  blocks = 37,
+  configurations = 41,
+  is_quiet = 47,
+  quiet = 53,
+};
+
+SeededRandom draw(std::uint64_t seed, Draw what) {
+  return SeededRandom(seed * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(what));
+}
+
+// Copies of a state directory.
+constexpr auto kCopies = {Trouble::clone, Trouble::begin_copy, Trouble::restore,
+                          Trouble::replace_running};
+
+}  // namespace
 
 Profile::Profile(std::uint64_t seed) {
   SeededRandom random(seed * 0x2545f4914f6cdd1d + 1);
@@ -18,21 +46,13 @@ Profile::Profile(std::uint64_t seed) {
   for (std::size_t at = 0; at < static_cast<std::size_t>(Trouble::drain); ++at) {
     weights[at] = random.below(5) < 2 ? 0 : random.between(1, 10);
   }
-  const auto rarely = [this](Trouble trouble) {
-    std::int64_t& weight = weights[static_cast<std::size_t>(trouble)];
-    weight = (weight + 3) / 4;
-  };
+  const auto rarely = [this](Trouble trouble) { weight(trouble) = (weight(trouble) + 3) / 4; };
   for (const Trouble trouble :
        {Trouble::fill_disk, Trouble::rot, Trouble::lose_directory, Trouble::cut_power,
         Trouble::spoil_counter, Trouble::outage, Trouble::remove_witness, Trouble::fail_syncs}) {
     rarely(trouble);
   }
-  if (!copies) {
-    for (const Trouble trouble :
-         {Trouble::clone, Trouble::begin_copy, Trouble::restore, Trouble::replace_running}) {
-      weights[static_cast<std::size_t>(trouble)] = 0;
-    }
-  }
+  if (!copies) forbid(kCopies);
   const auto rate = [&random](std::int64_t most) {
     return random.below(2) == 0 ? 0 : random.between(1, most);
   };
@@ -46,24 +66,24 @@ Profile::Profile(std::uint64_t seed) {
   max_unsynced = random.between(10, 500);
   bounded_end = random.between(500, 20'000);
   draw_operations(seed);
-  if (SeededRandom(seed * 0x9e3779b97f4a7c15 + 47).below(12) == 0) be_quiet(seed);
-  SeededRandom ends(seed * 0x9e3779b97f4a7c15 + 19);
+  if (draw(seed, Draw::is_quiet).below(12) == 0) be_quiet(seed);
+  SeededRandom ends = draw(seed, Draw::ends);
   // Whoever leaves takes along how late it was.
   if (ends.below(3) > 0 || clocks_lie()) return;
-  weights[static_cast<std::size_t>(Trouble::decommission)] = ends.between(1, 20);
+  weight(Trouble::decommission) = ends.between(1, 20);
   // The mark of one daemon would lie in the directory of another.
-  weights[static_cast<std::size_t>(Trouble::replace_running)] = 0;
+  weight(Trouble::replace_running) = 0;
 }
 
 // What a daemon owes to two clients that are alone with it.
 void Profile::be_quiet(std::uint64_t seed) {
-  SeededRandom random(seed * 0x9e3779b97f4a7c15 + 53);
+  SeededRandom random = draw(seed, Draw::quiet);
   quiet = forms_change = true;
   blocks = false;
   for (std::int64_t& weight : weights) weight = 0;
   for (const Trouble trouble : {Trouble::kill, Trouble::stop, Trouble::slow_disk, Trouble::reload,
                                 Trouble::configure_otherwise, Trouble::advance})
-    weights[static_cast<std::size_t>(trouble)] = random.between(0, 3);
+    weight(trouble) = random.between(0, 3);
   lost_requests = lost_replies = late_requests = applied_twice = refusals = denials = 0;
   reappearing = 0;
   machines = random.between(1, 2);
@@ -75,52 +95,46 @@ void Profile::be_quiet(std::uint64_t seed) {
   events = static_cast<std::uint64_t>(random.between(1'000, 6'000));
 }
 
+void Profile::forbid(std::initializer_list<Trouble> troubles) {
+  for (const Trouble trouble : troubles) weight(trouble) = 0;
+}
+
 void Profile::draw_operations(std::uint64_t seed) {
-  // Of its own luck, so that worlds without a drain stay what they were.
-  SeededRandom drains(seed * 0x9e3779b97f4a7c15 + 7);
+  SeededRandom drains = draw(seed, Draw::drains);
   const bool drained = drains.below(2) == 0;
-  weights[static_cast<std::size_t>(Trouble::drain)] = drained ? drains.between(5, 60) : 0;
+  weight(Trouble::drain) = drained ? drains.between(5, 60) : 0;
   if (drained) reuse = static_cast<Reuse>(drains.below(3));
-  SeededRandom advances(seed * 0x9e3779b97f4a7c15 + 11);
-  weights[static_cast<std::size_t>(Trouble::advance)] =
-      advances.below(2) == 0 ? advances.between(1, 20) : 0;
+  SeededRandom advances = draw(seed, Draw::advances);
+  weight(Trouble::advance) = advances.below(2) == 0 ? advances.between(1, 20) : 0;
   draw_periods(seed);
-  SeededRandom reloads(seed * 0x9e3779b97f4a7c15 + 17);
-  weights[static_cast<std::size_t>(Trouble::reload)] =
-      reloads.below(2) == 0 ? reloads.between(1, 20) : 0;
-  SeededRandom configurations(seed * 0x9e3779b97f4a7c15 + 41);
-  weights[static_cast<std::size_t>(Trouble::configure_otherwise)] =
+  SeededRandom reloads = draw(seed, Draw::reloads);
+  weight(Trouble::reload) = reloads.below(2) == 0 ? reloads.between(1, 20) : 0;
+  SeededRandom configurations = draw(seed, Draw::configurations);
+  weight(Trouble::configure_otherwise) =
       configurations.below(2) == 0 ? configurations.between(1, 12) : 0;
   if (configurations.below(2) == 0) reappearing = configurations.between(1, 100'000);
-  weights[static_cast<std::size_t>(Trouble::spoil_type)] =
-      configurations.below(3) == 0 ? configurations.between(1, 6) : 0;
+  weight(Trouble::spoil_type) = configurations.below(3) == 0 ? configurations.between(1, 6) : 0;
   forms_change = configurations.below(2) == 0;
   textless = configurations.below(2) == 0;
   thieves = configurations.below(2) == 0;
-  SeededRandom changes(seed * 0x9e3779b97f4a7c15 + 23);
-  weights[static_cast<std::size_t>(Trouble::change_database)] =
-      changes.below(3) == 0 ? changes.between(1, 6) : 0;
-  SeededRandom restores(seed * 0x9e3779b97f4a7c15 + 29);
+  SeededRandom changes = draw(seed, Draw::databases);
+  weight(Trouble::change_database) = changes.below(3) == 0 ? changes.between(1, 6) : 0;
+  SeededRandom restores = draw(seed, Draw::restores);
   if (restores.below(3) == 0) {
-    weights[static_cast<std::size_t>(Trouble::put_back_database)] = restores.between(1, 6);
+    weight(Trouble::put_back_database) = restores.between(1, 6);
     // A copy of a directory beside a copy of the database that its claim is in: together they tell
     // nobody anything.
-    for (const Trouble trouble :
-         {Trouble::clone, Trouble::begin_copy, Trouble::restore, Trouble::replace_running})
-      weights[static_cast<std::size_t>(trouble)] = 0;
+    forbid(kCopies);
   }
-  SeededRandom blocked(seed * 0x9e3779b97f4a7c15 + 37);
+  SeededRandom blocked = draw(seed, Draw::blocks);
   blocks = blocked.below(3) == 0;
-  weights[static_cast<std::size_t>(Trouble::remove_pages)] = blocks ? blocked.between(0, 2) : 0;
-  shared_counter = SeededRandom(seed * 0x9e3779b97f4a7c15 + 31).below(3) == 0;
+  weight(Trouble::remove_pages) = blocks ? blocked.between(0, 2) : 0;
+  shared_counter = draw(seed, Draw::shared_counter).below(3) == 0;
 }
 
 void Profile::draw_periods(std::uint64_t seed) {
-  SeededRandom random(seed * 0x9e3779b97f4a7c15 + 13);
+  SeededRandom random = draw(seed, Draw::periods);
   if (random.below(3) > 0) return;
-  const auto weight = [this](Trouble trouble) -> std::int64_t& {
-    return weights[static_cast<std::size_t>(trouble)];
-  };
   const bool hours = random.below(2) == 0;
   period = hours ? "hour" : "day";
   const std::int64_t period_s = hours ? 3'600 : 86'400;
@@ -153,11 +167,9 @@ void Profile::draw_periods(std::uint64_t seed) {
       weight(Trouble::purge) += 5;
       break;
   }
-  for (const Trouble trouble :
-       {Trouble::fail_syncs, Trouble::fill_disk, Trouble::cut_power, Trouble::rot,
-        Trouble::forget_pages, Trouble::clone, Trouble::begin_copy, Trouble::restore,
-        Trouble::replace_running, Trouble::lose_directory})
-    weight(trouble) = 0;
+  forbid(kCopies);
+  forbid({Trouble::fail_syncs, Trouble::fill_disk, Trouble::cut_power, Trouble::rot,
+          Trouble::forget_pages, Trouble::lose_directory});
 }
 
 }  // namespace seqd::sim

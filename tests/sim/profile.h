@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "daemon/core/words/reuse.h"
@@ -48,7 +49,7 @@ enum class Trouble : std::uint8_t {
   decommission,
   change_database,
   put_back_database,
-  remove_pages,
+  remove_pages,  // a new one behind it: the weights before `drain` are drawn in this order
 };
 inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::remove_pages) + 1;
 
@@ -59,11 +60,13 @@ struct Profile {
   std::uint64_t events = 25'000;  // before the world comes to rest
   std::int64_t machines = 2;
   std::int64_t identified_clients = 3;  // of each daemon
-  std::int64_t anonymous_clients = 2;
-  std::int64_t pause_ms = 40;  // of a client between two things it does
+  std::int64_t anonymous_clients = 2;   // the same, and one more
+  std::int64_t pause_ms = 40;           // of a client between two things it does
   std::int64_t trouble_ms = 40;
   std::int64_t floor_check_ms = 2'000;  // between two looks at the floors
   std::array<std::int64_t, kTroubles> weights{};
+  std::int64_t& weight(Trouble trouble) { return weights[static_cast<std::size_t>(trouble)]; }
+  std::int64_t weight(Trouble trouble) const { return weights[static_cast<std::size_t>(trouble)]; }
 
   // In a million calls of the store.
   std::int64_t lost_requests = 0;
@@ -93,19 +96,18 @@ struct Profile {
   std::int64_t clock_error_s = 86'400;  // of a machine's clock, at most
   // Floors of counters may be seen lower than they were.
   bool spoils_counters() const {
-    return weights[static_cast<std::size_t>(Trouble::spoil_counter)] > 0 ||
-           weights[static_cast<std::size_t>(Trouble::put_back_database)] > 0;
+    return weight(Trouble::spoil_counter) > 0 || weight(Trouble::put_back_database) > 0;
   }
   // Nobody sets a clock, and nobody is suspended for days.
   bool clocks_run() const {
-    return weights[static_cast<std::size_t>(Trouble::jump_clock)] == 0 &&
-           weights[static_cast<std::size_t>(Trouble::let_days_pass)] == 0;
+    return weight(Trouble::jump_clock) == 0 && weight(Trouble::let_days_pass) == 0;
   }
   // Clocks err by more than `period_retention`. No directory may be lost then, the manual says so:
   // what was in use already is written there.
   bool clocks_lie() const { return retain_s > 0 && clock_error_s > retain_s; }
 
  private:
+  void forbid(std::initializer_list<Trouble> troubles);
   void draw_operations(std::uint64_t seed);
   void draw_periods(std::uint64_t seed);
   void be_quiet(std::uint64_t seed);

@@ -35,7 +35,7 @@ struct Blocks : Orders {
   Caller asking(std::uint32_t request) { return {5, request, client, kUser}; }
   BlockTable& blocks() { return world.table->blocks(); }
   std::optional<Run> grant(std::uint32_t request, std::uint32_t slot, std::int64_t count) {
-    world.status = blocks().may_grant(client, kUser);
+    world.status = blocks().prepare_grant(client, kUser);
     if (!world.status.ok()) return std::nullopt;
     blocks().end_slot(client, slot);
     const Result<Run> run = sequence().grant_block(asking(request), slot, count);

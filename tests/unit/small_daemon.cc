@@ -221,7 +221,7 @@ void SmallDaemon::stop() {
     scope.state = ScopeState::clean;
     append(scope);
   }
-  if (commit_durably()) status = started.log->close();
+  commit_durably();
   started.log.reset();
 }
 

@@ -81,7 +81,7 @@ TEST_CASE("ABlockThatHasTheRestOfAPeriodEndsWithIt") {
   here.world.log.any_order = true;
   REQUIRE(here.one() == 1);
   const ClientId client = here.world.table->replays().attach(Token{1}, Blocks::kUser)->client;
-  REQUIRE(here.world.table->blocks().may_grant(client, Blocks::kUser).ok());
+  REQUIRE(here.world.table->blocks().prepare_grant(client, Blocks::kUser).ok());
   REQUIRE(here.of(kFirst)->grant_block({5, 1, client, Blocks::kUser}, 0, 9).ok());
   here.world.turn();
   here.world.restart();

@@ -145,7 +145,7 @@ TEST_CASE("BlocksAreBoundedAndOneUserGetsAShare") {
   for (std::uint32_t at = 1; at <= 3; ++at) REQUIRE(f.grant(at, at, 1));
   CHECK_FALSE(f.grant(4, 4, 1));
   CHECK(f.world.status.code() == ErrorCode::BUSY);
-  CHECK(f.blocks().may_grant(f.attach(2), Blocks::kUser + 1).ok());
+  CHECK(f.blocks().prepare_grant(f.attach(2), Blocks::kUser + 1).ok());
   f.world.turn();
 }
 

@@ -23,7 +23,7 @@ BlockTable::BlockTable(const CoreContext& context, Over over, BlockPages* pages,
       share_(most, kFactor),
       page_share_(BlockPages::kMost, kFactor),
       timer_(context.timers),
-      lost_timer_(context.timers) {}
+      unpublishable_timer_(context.timers) {}
 
 // --- what is out
 
@@ -114,7 +114,7 @@ Result<PageAddress> BlockTable::open_page(ClientId client, UserId user) {
                                        std::to_string(page_share_.used()) +
                                        "; take IDs with next or range");
   }
-  if (pages_left_.contains(client))
+  if (closed_pages_.contains(client))
     return Status(ErrorCode::UNAVAILABLE, "this client's former page is about to go; try again");
   const Status opened = pages_->open(client, user);
   if (!opened.ok()) return opened;
@@ -122,7 +122,7 @@ Result<PageAddress> BlockTable::open_page(ClientId client, UserId user) {
   return pages_->address(client);
 }
 
-Status BlockTable::may_grant(ClientId client, UserId user) {
+Status BlockTable::prepare_grant(ClientId client, UserId user) {
   if (!share_.allows(user, 1)) {
     return {ErrorCode::BUSY,
             "this user has " + std::to_string(share_.used_by(user)) + " of " +
@@ -137,21 +137,21 @@ void BlockTable::add(const Block& block) {
   unpublished_.push_back(block.key());
 }
 
-void BlockTable::tell_pages() {
-  for (const ClientId client : std::exchange(pages_left_, {})) pages_->remove(client);
+void BlockTable::update_pages() {
+  for (const ClientId client : std::exchange(closed_pages_, {})) pages_->remove(client);
   for (const BlockKey& key : unpublished_) {
     // It may be over already, and another one may be in its slot.
     const auto found = blocks_.find(key);
     if (found != blocks_.end() && !pages_->publish(place_of(found->second)).ok())
-      lost_.push_back(key);
+      unpublishable_.push_back(key);
   }
   unpublished_.clear();
-  if (!lost_.empty()) lost_timer_.start(0, [this] { end_lost(); });
+  if (!unpublishable_.empty()) unpublishable_timer_.start(0, [this] { end_unpublishable(); });
 }
 
-void BlockTable::end_lost() {
+void BlockTable::end_unpublishable() {
   std::vector<BlockKey> lost;
-  lost.swap(lost_);
+  lost.swap(unpublishable_);
   for (const BlockKey& key : lost) end_slot(key.first, key.second);
 }
 
@@ -212,7 +212,7 @@ void BlockTable::close_page(ClientId client) {
   if (page == page_users_.end()) return;
   page_share_.release(page->second, 1);
   page_users_.erase(page);
-  if (pages_ != nullptr) pages_left_.insert(client);
+  if (pages_ != nullptr) closed_pages_.insert(client);
 }
 
 void BlockTable::end_sequence(SequenceId sequence) {

@@ -62,20 +62,20 @@ class BlockTable {
   // Whether the block of that request ended with a page that was lost at the start. The page, which
   // its client may still have, names it: no other may be granted to that request.
   bool was_lost(ClientId client, std::uint32_t request) const;
-  const Block* with_id(SequenceId sequence, std::int64_t id) const;  // the same
+  const Block* with_id(SequenceId sequence, std::int64_t id) const;  // null: none is out
   std::vector<const Block*> of(SequenceId sequence) const;           // in the order of their slots
   std::int64_t visits() const { return visits_; }  // how many of() has returned: what walks cost
 
-  // Whether another block may be granted to a client of that user, with the page that it needs.
+  // Whether another block may be granted to a client of that user; makes the page that it needs.
   // UNAVAILABLE, BUSY.
-  Status may_grant(ClientId client, UserId user);
+  Status prepare_grant(ClientId client, UserId user);
   // Where the client's page is, which is made where there is none. UNAVAILABLE, BUSY.
   Result<PageAddress> open_page(ClientId client, UserId user);
   // Adds a block that is in the log.
   void add(const Block& block);
   // Publishes the blocks of this turn, and removes the pages closed in it; its record is written.
   void publish() {
-    if (!unpublished_.empty() || !pages_left_.empty()) tell_pages();
+    if (!unpublished_.empty() || !closed_pages_.empty()) update_pages();
   }
 
   void end_slot(ClientId client, std::uint32_t slot);  // nothing where it is free
@@ -106,8 +106,8 @@ class BlockTable {
   void count_page(ClientId client, UserId user);
   Block remove(BlockKey key);
   void end(const std::vector<BlockKey>& keys);
-  void tell_pages();
-  void end_lost();
+  void update_pages();
+  void end_unpublishable();
   void end_absent();
 
   const Over over_;
@@ -118,15 +118,15 @@ class BlockTable {
   std::map<SequenceId, std::set<BlockKey>> by_sequence_;
   FairShare share_;
   std::map<ClientId, UserId> page_users_;  // of the pages that are open
-  std::set<ClientId> pages_left_;          // that were closed in this turn
+  std::set<ClientId> closed_pages_;        // that were closed in this turn
   FairShare page_share_;
-  std::vector<BlockKey> unpublished_;  // granted in this turn
-  std::vector<BlockKey> lost_;         // that could not be published to their pages
-  std::set<ClientId> absent_;          // since the start
+  std::vector<BlockKey> unpublished_;    // granted in this turn
+  std::vector<BlockKey> unpublishable_;  // that could not be published to their pages
+  std::set<ClientId> absent_;            // since the start
   // What was_lost() returns, until the client's connection ends: at most the blocks of the start.
   std::map<ClientId, std::set<std::uint32_t>> lost_requests_;
   OneShot timer_;  // ends the blocks of clients that did not reconnect
-  OneShot lost_timer_;
+  OneShot unpublishable_timer_;
 };
 
 }  // namespace seqd

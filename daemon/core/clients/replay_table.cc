@@ -33,14 +33,14 @@ auto of_most(ByUser& by_user, const FairShare& share) {
 ReplayTable::ReplayTable(RemainderLog& log, const Limits& limits)
     : log_(log),
       limits_(limits),
-      of_clients_(static_cast<std::int64_t>(limits.clients), kClientsFactor),
-      issues_(static_cast<std::int64_t>(limits.issues), kIssuesFactor),
+      client_shares_(static_cast<std::int64_t>(limits.clients), kClientsFactor),
+      entry_shares_(static_cast<std::int64_t>(limits.issues), kIssuesFactor),
       window_(window_of(limits)) {}
 
 void ReplayTable::set_limits(const Limits& limits) {
   limits_ = limits;
-  of_clients_.set_total(static_cast<std::int64_t>(limits.clients));
-  issues_.set_total(static_cast<std::int64_t>(limits.issues));
+  client_shares_.set_total(static_cast<std::int64_t>(limits.clients));
+  entry_shares_.set_total(static_cast<std::int64_t>(limits.issues));
   window_ = window_of(limits);
 }
 
@@ -52,18 +52,18 @@ ReplayTable::Client& ReplayTable::add(ClientId id, const Token& identity, UserId
   Client& client = place->second;
   client.identity = identity;
   client.user = user;
-  of_clients_.take(user, 1);
+  client_shares_.take(user, 1);
   by_identity_[identity] = id;
   return client;
 }
 
 void ReplayTable::move_to(Client& client, UserId user) {
   ASSERT(client.connected);  // a disconnected client is listed by user
-  of_clients_.release(client.user, 1);
-  issues_.release(client.user, client.entries);
+  client_shares_.release(client.user, 1);
+  entry_shares_.release(client.user, client.entries);
   client.user = user;
-  of_clients_.take(user, 1);
-  issues_.take(user, client.entries);
+  client_shares_.take(user, 1);
+  entry_shares_.take(user, client.entries);
 }
 
 void ReplayTable::leave(ClientId id, Client& client, std::int64_t now_ms) {
@@ -93,10 +93,10 @@ void ReplayTable::restore(const StateImage& image, std::int64_t now_ms) {
   }
   // The limits were higher when these were accepted: those of the user that holds most are removed
   // first.
-  while (issues_.used() > issues_.total() && !gone_.empty())
-    forget(of_most(gone_, issues_)->second.front());
-  while (of_clients_.used() > of_clients_.total() && !gone_.empty())
-    forget(of_most(gone_, of_clients_)->second.front());
+  while (entry_shares_.used() > entry_shares_.total() && !gone_.empty())
+    forget(of_most(gone_, entry_shares_)->second.front());
+  while (client_shares_.used() > client_shares_.total() && !gone_.empty())
+    forget(of_most(gone_, client_shares_)->second.front());
 }
 
 void ReplayTable::snapshot(const std::function<void(const LogEntry&)>& entry) const {
@@ -123,9 +123,9 @@ Result<ReplayTable::Attached> ReplayTable::attach(const Token& identity, UserId 
     return Status(ErrorCode::EXHAUSTED,
                   "this state directory has no number left for another client with an identity");
   }
-  if (!make_room(of_clients_, user, 1)) {
-    return Status(ErrorCode::BUSY, "this user has " + std::to_string(of_clients_.used_by(user)) +
-                                       " of " + std::to_string(of_clients_.used()) +
+  if (!make_room(client_shares_, user, 1)) {
+    return Status(ErrorCode::BUSY, "this user has " + std::to_string(client_shares_.used_by(user)) +
+                                       " of " + std::to_string(client_shares_.used()) +
                                        " connected clients with an identity; " +
                                        std::to_string(limits_.clients) +
                                        " are allowed, and one user may not have all of them "
@@ -175,8 +175,8 @@ void ReplayTable::forget(ClientId id) {
   ASSERT(found != clients_.end() && !found->second.connected);
   Client& client = found->second;
   for (const Issued& issue : client.issues) dropped(issue, client);
-  issues_.release(client.user, client.entries);  // set aside
-  of_clients_.release(client.user, 1);
+  entry_shares_.release(client.user, client.entries);  // set aside
+  client_shares_.release(client.user, 1);
   // A log that names one identity twice leads to the last one.
   const auto named = by_identity_.find(client.identity);
   if (named != by_identity_.end() && named->second == id) by_identity_.erase(named);
@@ -196,20 +196,21 @@ ReplayTable::Seen ReplayTable::check(ClientId id, std::uint32_t request) {
   // Request numbers begin at 1, so a floor of 0 means the same as one of 1.
   if (request - std::max(client.floor, 1U) >= window_) return Seen::too_far;
   if (client.entries >= window_) return Seen::too_far;
-  const bool room = issues_.allows(client.user, 1) || make_room(issues_, client.user, 1);
+  const bool room =
+      entry_shares_.allows(client.user, 1) || make_room(entry_shares_, client.user, 1);
   return room ? Seen::fresh : Seen::full;
 }
 
 bool ReplayTable::may_keep(ClientId id, std::int64_t entries) {
   const Client& client = clients_.at(id);
   ASSERT(entries >= 0);
-  return client.entries + entries <= window_ && make_room(issues_, client.user, entries);
+  return client.entries + entries <= window_ && make_room(entry_shares_, client.user, entries);
 }
 
 void ReplayTable::set_aside(ClientId id) {
   Client& client = clients_.at(id);
   ++client.entries;
-  issues_.take(client.user, 1);
+  entry_shares_.take(client.user, 1);
 }
 
 void ReplayTable::release(ClientId id) {
@@ -218,7 +219,7 @@ void ReplayTable::release(ClientId id) {
   Client& client = found->second;
   ASSERT(client.entries > static_cast<std::int64_t>(client.issues.size()));
   --client.entries;
-  issues_.release(client.user, 1);
+  entry_shares_.release(client.user, 1);
 }
 
 std::vector<Issued> ReplayTable::find(ClientId id, std::uint32_t request) const {
@@ -230,7 +231,7 @@ void ReplayTable::record(const Issued& issue) {
   const int more = client.issues.add(issue);
   if (more == 1) {
     ++client.entries;
-    issues_.take(client.user, 1);
+    entry_shares_.take(client.user, 1);
     ++kept_[issue.sequence];
   } else if (more == -1) {
     dropped(issue, client);
@@ -239,7 +240,7 @@ void ReplayTable::record(const Issued& issue) {
 
 void ReplayTable::dropped(const Issued& issue, Client& client) {
   --client.entries;
-  issues_.release(client.user, 1);
+  entry_shares_.release(client.user, 1);
   const auto kept = kept_.find(issue.sequence);
   ASSERT(kept != kept_.end() && kept->second > 0);
   if (--kept->second == 0) kept_.erase(kept);

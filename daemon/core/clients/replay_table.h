@@ -79,7 +79,7 @@ class ReplayTable {
   // Entries kept for one client.
   std::size_t retained(ClientId client) const;
   // Entries kept or set aside, of all.
-  std::int64_t entries() const { return issues_.used(); }
+  std::int64_t entries() const { return entry_shares_.used(); }
 
  private:
   // Until the log's ClientUser, which follows, is applied.
@@ -106,8 +106,8 @@ class ReplayTable {
 
   RemainderLog& log_;
   Limits limits_;
-  FairShare of_clients_;
-  FairShare issues_;  // kept and set aside
+  FairShare client_shares_;
+  FairShare entry_shares_;  // kept and set aside
   std::uint32_t window_;
   std::map<Token, ClientId> by_identity_;
   std::map<ClientId, Client> clients_;

@@ -28,7 +28,7 @@ namespace seqd {
 
 class InsertQueue {
  public:
-  // Called once, never before add() returned.
+  // Called once, never before add() returned; never for a session that was cancelled.
   using Done = std::function<void(Result<std::int64_t>)>;
 
   struct Request {

@@ -38,11 +38,11 @@ class InsertQueues {
   std::vector<View> list() const;
   std::vector<View> list(std::string_view after, std::size_t most) const;
 
-  // What it waits for. Null: it is gone.
+  // Drops what the session waits for. With `why`: only where that is an error, which is the answer.
   void cancel(SessionId session, const Refusal& why = {});
   void begin_stop(const Status& why);
   bool settled() const;
-  // Of all sequences; no walk past them, as the others here are.
+  // Of all sequences, in constant time.
   std::size_t size() const { return queues_.size(); }
   std::int64_t waiting() const { return accounts_.waiting(); }
   std::int64_t inserted() const { return accounts_.total_inserted(); }

@@ -69,7 +69,7 @@ void LeaseOperation::outcome(const LeaseOutcome& result) {
   if (result.kind == LeaseOutcome::Kind::refused)
     return close(LeaseEnd::refused,
                  {Kind::refused, result.error, result.contended, result.restored});
-  if (result.restored) return pause({Kind::failed, result.error, false, true});
+  if (result.restored) return pause({.kind = Kind::failed, .why = result.error, .restored = true});
   if (result.kind == LeaseOutcome::Kind::granted)
     return granted(result.begin, result.end, result.parked, EventKind::lease_granted);
   raise(EventKind::lease_unknown, "the outcome of a lease of \"" + request_->sequence +
@@ -81,7 +81,7 @@ void LeaseOperation::resolution(const Resolution& result) {
   ASSERT(state() == State::asking);
   // An older copy proves nothing about a lease: it stays open until the right database can be
   // queried, or the store continues without it.
-  if (result.restored) return pause({Kind::failed, result.error, false, true});
+  if (result.restored) return pause({.kind = Kind::failed, .why = result.error, .restored = true});
   switch (result.kind) {
     case Resolution::Kind::granted:
       return granted(result.begin, result.end, result.parked, EventKind::lease_resolved);

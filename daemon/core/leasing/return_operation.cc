@@ -62,7 +62,10 @@ void ReturnOperation::answered(const ReturnOutcome& outcome) {
   }
   // An older copy proves nothing about it.
   if (!outcome.restored && error_info(outcome.error.code()).retry != Retry::again) give_up_ = true;
-  pause({Kind::failed, outcome.error, outcome.contended, outcome.restored});
+  pause({.kind = Kind::failed,
+         .why = outcome.error,
+         .contended = outcome.contended,
+         .restored = outcome.restored});
 }
 
 void ReturnOperation::close(ReturnEnd how, GapCause cause, const Status& why) {

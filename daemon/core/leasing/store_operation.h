@@ -90,8 +90,8 @@ class StoreOperation {
   void go_on_after(std::int64_t delay_ms);
   // The daemon ends: no new try; what is in flight may still be answered.
   void stop() { timer_.cancel(); }
-  // Ends it without the store, unless it is in flight: it may not be asked for again. What a return
-  // releases is a gap.
+  // Ends it without asking the store again, which may not know it any more. Nothing while it is in
+  // flight. What a return releases is a gap, of that cause; a lease needs neither.
   virtual void abandon(GapCause cause, const Status& why) = 0;
 
  protected:

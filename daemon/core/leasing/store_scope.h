@@ -15,6 +15,7 @@
 //
 // What a start passes, as proof and claim, until it is confirmed and owned:
 //
+//   after                proof claim, proof claim, ...
 //   a kill, same place   unknown owned, identified owned
 //   a kill, other place  unknown waiting, binding waiting, identified owned
 //   a stop               unknown waiting, comparing waiting, identified claiming, identified owned

@@ -13,7 +13,7 @@
 
 namespace seqd {
 
-// Numbers commits; grows by one a commit. 0 is before the first.
+// Numbers the turns that have a record; grows by one with each. 0 is before the first.
 using LogPosition = std::uint64_t;
 
 class RemainderLog {

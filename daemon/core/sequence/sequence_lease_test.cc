@@ -320,7 +320,7 @@ TEST_CASE("ReturnedRangeWithAnIdThatIsOutInABlockIsNotIssued", "[sequence]") {
   orders.fill();  // 2..20
   CoreWorld& world = orders.world;
   const ClientId client = world.table->replays().attach(Token{1}, 1'000)->client;
-  REQUIRE(world.table->blocks().may_grant(client, 1'000).ok());
+  REQUIRE(world.table->blocks().prepare_grant(client, 1'000).ok());
   const Result<Run> block = orders.sequence().grant_block({5, 1, client, 1'000}, 0, 19);
   REQUIRE(block.ok());
   REQUIRE(block->first == 2);

@@ -8,7 +8,7 @@ namespace seqd {
 bool FloorLooks::begin(SequenceId sequence, bool may_ask) {
   const auto [at, fresh] = looks_.try_emplace(sequence, Look{clock_.monotonic_ms() + kMostMs});
   if (fresh && !timer_.running()) watch();
-  return may_ask && !std::exchange(at->second.asked, may_ask);
+  return may_ask && !std::exchange(at->second.asked, true);
 }
 
 void FloorLooks::end(SequenceId sequence) {

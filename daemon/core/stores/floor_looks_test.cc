@@ -213,7 +213,7 @@ TEST_CASE("BlocksBelowAFloorEndAtTheStart", "[floor_looks]") {
   CoreWorld& world = host.world();
   world.settings.by_name["orders"].blocks = true;
   const ClientId client = world.table->replays().attach(Token{1}, 1'000)->client;
-  REQUIRE(world.table->blocks().may_grant(client, 1'000).ok());
+  REQUIRE(world.table->blocks().prepare_grant(client, 1'000).ok());
   REQUIRE(world.sequence("orders").grant_block({5, 1, client, 1'000}, 0, 3).ok());
   world.settle();
   world.kill();

@@ -44,8 +44,8 @@ class LeasedBelow {
 
 class Sequences;
 
-// What one sequence leased is not leased to another: a counter that they meet later knows nothing
-// of it, and the one that leaves takes its mark along.
+// Raises each sequence's high-water mark to the end of what any sequence of its counter leased.
+// Before one of them moves: the other counter knows nothing of these leases.
 void share_marks(const Sequences& sequences, const LeasedBelow& marks);
 
 // The sequences that move at one start.

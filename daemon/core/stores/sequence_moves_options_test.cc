@@ -91,7 +91,7 @@ TEST_CASE("NothingMovesWhileABlockIsOut", "[moves]") {
   Mover mover({"orders"}, [](SequenceSettings& settings) { settings.blocks = true; });
   mover.world().log.any_order = true;
   const ClientId client = mover.world().table->replays().attach(Token{7}, 0)->client;
-  REQUIRE(mover.world().table->blocks().may_grant(client, 0).ok());
+  REQUIRE(mover.world().table->blocks().prepare_grant(client, 0).ok());
   REQUIRE(mover.orders().grant_block({1, 7, client}, 0, 1).ok());
   mover.settle();
   mover.world().store.leases.resize(1'000, {ScriptedStore::LeaseScript::Kind::refuse});

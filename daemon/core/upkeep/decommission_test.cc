@@ -93,7 +93,7 @@ TEST_CASE("ALookCountsWhatIsOutAndADecommissionEndsIt", "[core]") {
   Retiring here;
   here.world.log.any_order = true;
   const ClientId client = here.world.table->replays().attach(Token{1}, 1'000)->client;
-  REQUIRE(here.world.table->blocks().may_grant(client, 1'000).ok());
+  REQUIRE(here.world.table->blocks().prepare_grant(client, 1'000).ok());
   REQUIRE(here.world.sequence("orders").grant_block({5, 1, client, 1'000}, 0, 5).ok());
   here.world.turn();
   REQUIRE(here.begin(true));

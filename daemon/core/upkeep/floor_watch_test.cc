@@ -69,7 +69,7 @@ TEST_CASE("ASequenceWhoseIdsAreAllInBlocksIsAskedAbout", "[floor_watch]") {
   Orders orders([](SequenceSettings& settings) { settings.max_available = 10; });
   orders.fill();
   const ClientId client = orders.world.table->replays().attach(Token{1}, 1'000)->client;
-  REQUIRE(orders.world.table->blocks().may_grant(client, 1'000).ok());
+  REQUIRE(orders.world.table->blocks().prepare_grant(client, 1'000).ok());
   REQUIRE(
       orders.sequence().grant_block({5, 1, client, 1'000}, 0, orders.sequence().available()).ok());
   orders.world.settle();

@@ -1,7 +1,7 @@
 // Configuration: what seqd.toml and the command line say, checked in full. Made by
-// load_configuration(), owned by main, replaced as a whole by a reload, whose worker makes the next
-// one. One thread at a time (find() keeps a cache); movable. References to the object survive
-// `configuration = std::move(next)`; the pointers that find() returned do not.
+// load_configuration(), owned by the Daemon, replaced as a whole by a reload, whose worker makes
+// the next one. One thread at a time (find() keeps a cache); movable. References to the object
+// survive `configuration = std::move(next)`; the pointers that find() returned do not.
 //
 // Invariant: every value is within the bounds of its option and of its relations to others, every
 // sequence names a store that exists, and every mongodb store has a URI.

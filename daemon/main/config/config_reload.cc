@@ -1,4 +1,4 @@
-// What a reload may change: the last third of config.h.
+// prepare_reload() of config.h: what applies at once, and what waits for a restart.
 #include <algorithm>
 
 #include "daemon/core/text/id_format.h"

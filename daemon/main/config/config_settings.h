@@ -68,8 +68,9 @@ struct StoreSettings {
   std::int64_t concurrency = 0;
   LeaseModeOption lease_mode = LeaseModeOption::automatic;
   bool unsafe_write_concern = false;
+  // dynamodb, from here on.
   bool unsafe_global_table = false;
-  std::string region;  // this and what follows: dynamodb; wherever it came from
+  std::string region;  // wherever it came from
   std::string endpoint;
   std::string tls_ca_file;
   std::string instances_table;

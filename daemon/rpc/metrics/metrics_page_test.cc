@@ -97,7 +97,7 @@ TEST_CASE("MetricsPage: IDs that are out in blocks", "[metrics]") {
   CoreWorld& core = here.service.world.core;
   core.settings.by_name.at("orders").blocks = true;
   const ClientId client = core.table->replays().attach(Token{1}, 1'000)->client;
-  REQUIRE(core.table->blocks().may_grant(client, 1'000).ok());
+  REQUIRE(core.table->blocks().prepare_grant(client, 1'000).ok());
   REQUIRE(core.sequence("orders").grant_block({5, 1, client, 1'000}, 0, 2).ok());
   core.turn();
   here.step();
