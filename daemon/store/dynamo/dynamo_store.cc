@@ -60,8 +60,8 @@ std::string DynamoStore::where(const CounterBinding& binding) const {
 }
 
 void DynamoStore::identify(const Token& candidate, std::function<void(Result<Token>)> done) {
-  const DynamoKey key = instance_key(instances_, "");
-  auto plan = std::make_shared<DynamoIdentity>(instances_, candidate, client_->place_of(key));
+  auto plan = std::make_shared<DynamoIdentity>(instances_, candidate,
+                                               client_->place_of(identity_key(instances_)));
   tables_.check(instances_.table,
                 [client = client_, plan, done = std::move(done)](const Status& table) {
                   if (!table.ok()) return done(table);

@@ -44,6 +44,19 @@ TEST_CASE("DynamoStore: attributes of others stay", "[dynamo]") {
           std::string::npos);
 }
 
+TEST_CASE("DynamoStore: an identity that was damaged is refused with the item it is in",
+          "[dynamo]") {
+  DynamoFixture fixture;
+  auto store = fixture.open();
+  fixture.server.call("PutItem",
+                      R"({"TableName": "seqd_instances", "Item": {
+                          "instance": {"S": "seqd-identity"}, "seqd_identity": {"S": "damaged"}}})");
+  const Result<Token> identity = store->identify(random_token());
+  REQUIRE(identity.status().code() == ErrorCode::STORE_REFUSED);
+  INFO(identity.status().to_string());
+  REQUIRE(identity.status().text().find("\"seqd-identity\"") != std::string::npos);
+}
+
 TEST_CASE("DynamoStore: what is no integer is refused by name, and stays", "[dynamo]") {
   DynamoFixture fixture;
   auto store = fixture.open();

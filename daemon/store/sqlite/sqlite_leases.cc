@@ -82,7 +82,7 @@ LeaseOutcome SqliteStore::lease_in_transaction(const LeaseRequest& request, bool
     if (record->granted)
       return record->parked ? granted_parked(record->span) : granted(record->span);
     return refused(
-        {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was revoked before it arrived",
+        {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was made void before it arrived",
                                                where(request.binding), to_hex(request.token))});
   }
   bool restored = false;

@@ -19,6 +19,10 @@ DynamoKey instance_key(const DynamoInstances& instances, const std::string& digi
   return {instances.table, instances.key_field, "seqd-instance:" + digits};
 }
 
+DynamoKey identity_key(const DynamoInstances& instances) {
+  return {instances.table, instances.key_field, "seqd-identity"};
+}
+
 DynamoUpdate note_swept(const DynamoInstances& instances, const std::string& digits,
                         std::int64_t wall_ms) {
   DynamoUpdate update(instance_key(instances, digits));

@@ -16,6 +16,8 @@ struct DynamoInstances {
 };
 
 DynamoKey instance_key(const DynamoInstances& instances, const std::string& digits);
+// Of the item that has the identity of the database.
+DynamoKey identity_key(const DynamoInstances& instances);
 
 // Marks that records of the instance's leases were removed, if it is there.
 DynamoUpdate note_swept(const DynamoInstances& instances, const std::string& digits,
@@ -61,9 +63,7 @@ class DynamoBeat final : public DynamoItemPlan<Result<BeatOutcome>> {
 class DynamoIdentity final : public DynamoItemPlan<Result<Token>> {
  public:
   DynamoIdentity(const DynamoInstances& instances, const Token& candidate, std::string where)
-      : DynamoItemPlan({instances.table, instances.key_field, "seqd-identity"}),
-        candidate_(candidate),
-        where_(std::move(where)) {}
+      : DynamoItemPlan(identity_key(instances)), candidate_(candidate), where_(std::move(where)) {}
 
   Step after_read(Result<std::optional<DynamoItem>> item) override;
   Step after_update(DynamoAnswer answer) override;

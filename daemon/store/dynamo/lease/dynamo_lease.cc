@@ -61,7 +61,7 @@ DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item
       if ((*record)->state == LeaseRecord::State::parked) return granted_parked((*record)->span);
       if ((*record)->state == LeaseRecord::State::granted) return granted((*record)->span);
       return refused(
-          {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was revoked before it arrived",
+          {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was made void before it arrived",
                                                  where_, to_hex(request_.token))});
     }
     slots_->erase(slot_);

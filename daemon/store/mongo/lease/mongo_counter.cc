@@ -224,7 +224,7 @@ MongoCounter::Step MongoCounter::compare(const std::optional<LeaseRecord>& recor
       break;
   }
   return refused(
-      {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was revoked before it arrived", where_,
+      {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was made void before it arrived", where_,
                                              to_hex(request_.token))});
 }
 
