@@ -35,7 +35,8 @@ SEQD_API int seqd_blocks_open(const seqd_options* options, const char* name, seq
 SEQD_CHECKED int seqd_blocks_next(seqd_blocks* blocks, int64_t* id);
 
 /* The same for a thread that must not wait, such as that of an event loop: SEQD_E_UNAVAILABLE if it
- * has no ID at hand. A block is then requested, from which later calls of this kind take;
+ * has no ID at hand. A block is then requested, from which later calls of this kind take, unless
+ * the daemon has just refused one (seqd_blocks_last_error() returns the reason for that long);
  * meanwhile the caller takes IDs with a handle of its own kind (seqd_submit_next). A few
  * microseconds at most. */
 SEQD_CHECKED int seqd_blocks_try_next(seqd_blocks* blocks, int64_t* id);

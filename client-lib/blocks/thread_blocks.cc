@@ -29,7 +29,7 @@ Outcome ThreadBlocks::next(std::int64_t& id) {
     if (outcome.ok()) continue;
     const bool single = outcome.code == SEQD_E_UNAVAILABLE || outcome.code == SEQD_E_BUSY;
     if (!single) return outcome;
-    refused();
+    refused(outcome.text);
     why = std::move(outcome.text);
     break;
   }
@@ -68,7 +68,8 @@ bool ThreadBlocks::may_ask(std::int64_t now_ms) {
   return now_ms >= blocks_again_ms_ || source_.generation() != refused_on_;
 }
 
-void ThreadBlocks::refused() {
+void ThreadBlocks::refused(const std::string& why) {
+  refusal_ = why;
   blocks_again_ms_ = monotonic_ms() + back_off_.next_delay_ms();
   refused_on_ = source_.generation();
 }
@@ -87,13 +88,14 @@ Outcome ThreadBlocks::change_block(std::int64_t until_ms) {
   return outcome;
 }
 
-// Ok without a block: it comes later.
+// Ok without a block: it was requested, and comes later.
 Outcome ThreadBlocks::try_change_block() {
   leave_block();
   if (!asked_) {
-    if (!may_ask(monotonic_ms())) return {};
+    if (!may_ask(monotonic_ms())) return {SEQD_E_UNAVAILABLE, refusal_};
     asked_ = source_.try_ask_block(ahead_, slot_, size_.ids());
-    if (!asked_) return {};
+    if (!asked_)
+      return {SEQD_E_UNAVAILABLE, "no ID is available yet: another thread uses the connection"};
     asked_beside_ = false;
   }
   if (!source_.has_arrived(ahead_)) return {};
@@ -103,7 +105,7 @@ Outcome ThreadBlocks::try_change_block() {
   if (outcome.ok() && page != nullptr) begin_block(std::move(page));
   if (!outcome.ok()) {
     if (asked_beside_ && outcome.code == SEQD_E_UNAVAILABLE) size_.refused();
-    refused();
+    refused(outcome.text);
   }
   return outcome;
 }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "client-lib/blocks/block_back_off.h"
 #include "client-lib/blocks/block_order.h"
@@ -30,8 +31,8 @@ class alignas(64) ThreadBlocks {
   // The same in any case: requests blocks, waits for one, or takes a single ID if there is none.
   Outcome next(std::int64_t& id);
   // The same without waiting, and without single IDs, except for one that next()
-  // gave up. SEQD_E_UNAVAILABLE: none is available yet, and a block is requested as often as next()
-  // would.
+  // gave up. SEQD_E_UNAVAILABLE: none is available yet; the text says whether a block was requested
+  // or why none is, which is tried as often as next() would.
   Outcome try_next(std::int64_t& id);
 
  private:
@@ -40,7 +41,7 @@ class alignas(64) ThreadBlocks {
   void leave_block();
   void begin_block(std::shared_ptr<BlockPage> page);
   bool may_ask(std::int64_t now_ms);
-  void refused();
+  void refused(const std::string& why);
   Outcome change_block(std::int64_t until_ms);
   Outcome wait_for_block(std::int64_t until_ms, std::shared_ptr<BlockPage>& page);
   Outcome take_single(std::int64_t& id, std::int64_t until_ms);
@@ -59,6 +60,7 @@ class alignas(64) ThreadBlocks {
   std::shared_ptr<BlockPage> page_;  // of the present block
   std::int64_t began_ms_ = 0;        // the present block
   // While the daemon has refused one:
+  std::string refusal_;               // why
   std::int64_t blocks_again_ms_ = 0;  // not before
   std::uint64_t refused_on_ = 0;      // on this connection
   BlockBackOff back_off_;

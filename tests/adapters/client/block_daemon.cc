@@ -71,6 +71,7 @@ void BlockDaemon::grant(const protocol::Message& message, protocol::Buffer& out)
   const auto name = reader.read_text();
   const std::int64_t slot = reader.read_integer().value_or(-1);
   const std::int64_t wanted = reader.read_integer().value_or(0);
+  ++asked_;
   largest_ = std::max(largest_, wanted);
   if (refusal || !name || slot < 0 || slot >= protocol::kBlockSlots || wanted < 1) {
     const ErrorCode code = refusal.value_or(ErrorCode::BAD_REQUEST);
@@ -142,6 +143,11 @@ void BlockDaemon::lose_page() {
   unknown_ += static_cast<int>(out_.size());
   out_.clear();
   pages_->remove(kClient);
+}
+
+int BlockDaemon::asked() {
+  const std::lock_guard lock(mutex_);
+  return asked_;
 }
 
 int BlockDaemon::blocks() {

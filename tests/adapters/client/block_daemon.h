@@ -49,6 +49,7 @@ class BlockDaemon {
   // the client has it still says that they may be taken from.
   void lose_page();
 
+  int asked();   // for blocks
   int blocks();  // granted
   int pages();   // told
   // Of IDs that were granted and ended: how many were taken. All blocks are to have ended.
@@ -77,6 +78,7 @@ class BlockDaemon {
   std::map<std::uint32_t, Out> out_;                // by slot
   std::map<std::int64_t, std::int64_t> available_;  // first and count
   std::int64_t next_ = 1'000'000'000;               // behind those of plain requests
+  int asked_ = 0;
   int granted_ = 0;
   int told_ = 0;
   int unknown_ = 0;
