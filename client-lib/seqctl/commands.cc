@@ -341,7 +341,8 @@ int run_command(const Arguments& arguments, Output& out, Output& errors) {
   // The daemon's own deadline comes first, and its answer says what was done.
   if (arguments.command == Command::drain) options.timeout_ms += kDrainAnswerMs;
   if (arguments.command == Command::decommission) options.timeout_ms += kDecommissionAnswerMs;
-  if (arguments.all) options.timeout_ms += kAdvanceAllAnswerMs;
+  if (arguments.command == Command::advance && arguments.all)
+    options.timeout_ms += kAdvanceAllAnswerMs;
   if (arguments.command == Command::purge) options.timeout_ms += kPurgeAnswerMs;
   if (takes_samples(arguments.command) && !arguments.timeout_is_given)
     options.timeout_ms = kSampleTimeoutMs;
