@@ -38,7 +38,7 @@ Permission may_take(const MethodContext& context, const Peer& peer, std::string_
 
 // Raises the event `administered`, with the user and the process. `what` is the value of `field`,
 // SEQUENCE or STORE; both may be empty. To be called when a request that changes something was
-// accepted.
+// accepted, or before a decommission, which may end at once.
 void raise_administered(const MethodContext& context, const Session& session,
                         std::string_view method, std::string_view field, std::string_view what);
 

@@ -138,6 +138,9 @@ TEST_CASE("TheJournalHasWhoAdministered", "[rpc]") {
         "decommission" + who);
   CHECK(recorded(request("decommission", 0, "")).empty());
   CHECK(recorded(request("drain", "nosuch")).empty());
+  // Refused, as a reload while another one is under way.
+  service.world.control.next_refusal = {ErrorCode::BUSY, "another reload is under way"};
+  CHECK(recorded(plain_request(1, "reload")).empty());
   CHECK(recorded(plain_request(1, "config")).empty());
   CHECK(recorded(request("drain", "orders"), kStranger).empty());
 }

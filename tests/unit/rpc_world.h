@@ -21,6 +21,7 @@ class ScriptedControl final : public Control {
  public:
   DaemonFacts facts() const override { return now; }
   Status reload(UserId /*user*/, std::function<void(const Result<ReloadReport>&)> done) override {
+    if (!next_refusal.ok()) return next_refusal;
     done(next_reload);
     return {};
   }

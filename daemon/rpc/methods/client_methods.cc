@@ -186,7 +186,6 @@ void notified_ack(const MethodContext& context, Session& session, const Message&
 
 void method_reload(const MethodContext& context, Session& session, const Message& message) {
   asked(session, message, Status());
-  raise_administered(context, session, "reload", "", "");
   const DeferredReply reply = defer(context, session, message, "");
   const Status queued =
       context.control.reload(session.peer.uid, [reply](const Result<ReloadReport>& report) {
@@ -198,7 +197,8 @@ void method_reload(const MethodContext& context, Session& session, const Message
           pack_pair(packer, "restart_needed", report->restart_needed);
         });
       });
-  if (!queued.ok()) reply.fail(queued);
+  if (!queued.ok()) return reply.fail(queued);
+  raise_administered(context, session, "reload", "", "");
 }
 
 }  // namespace seqd

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/core/names/id_form.h"
 #include "daemon/core/text/id_format.h"
 #include "daemon/core/text/period_name.h"
 #include "daemon/core/upkeep/purge_rule.h"
@@ -166,13 +167,15 @@ Status read_id(const MethodContext& context, const Message& message, ValueReader
   const std::optional<std::string_view> text = as_text.read_text();
   if (!text) return bad_request(usage);
   const std::string base(base_of(name));
+  const SequenceId present = context.table.find(name);
   const std::shared_ptr<const IdFormat> format = context.table.format_of(name);
-  if (format == nullptr)
-    return {ErrorCode::CONFIG,
-            "\"" + base + "\" has no format, so it has no texts; use the number"};
+  if (format == nullptr) {
+    return present == 0 ? nothing_known(context.table, name)
+                        : no_format(base, context.table.at(present).settings());
+  }
   const Result<ParsedId> parsed = format->read(base, *text);
   if (!parsed.ok()) return parsed.status();
-  if (const SequenceId present = context.table.find(name); present != 0) {
+  if (present != 0) {
     const Sequence& sequence = context.table.at(present);
     Status other = context.table.names().check_text(sequence.name(), sequence.settings());
     if (!other.ok()) return other;

@@ -82,16 +82,18 @@ void method_purge(const MethodContext& context, Session& session,
     return answer_error(session, message.msgid,
                         {ErrorCode::UNAVAILABLE, "this daemon removes no counters"});
   }
-  if (order->remove) raise_administered(context, session, "purge", "SEQUENCE", order->name);
-  asked(session, message,
-        context.purge->begin(*order, [reply = defer(context, session, message, order->name)](
-                                         const Result<PurgeReport>& report) {
-          if (!report.ok()) return reply.fail(report.status());
-          reply.result([&](protocol::Buffer& out) {
-            Packer packer(out);
-            pack_report(packer, reply.table, reply.name, *report);
-          });
-        }));
+  const Status begun = context.purge->begin(
+      *order,
+      [reply = defer(context, session, message, order->name)](const Result<PurgeReport>& report) {
+        if (!report.ok()) return reply.fail(report.status());
+        reply.result([&](protocol::Buffer& out) {
+          Packer packer(out);
+          pack_report(packer, reply.table, reply.name, *report);
+        });
+      });
+  if (begun.ok() && order->remove)
+    raise_administered(context, session, "purge", "SEQUENCE", order->name);
+  asked(session, message, begun);
 }
 
 }  // namespace seqd
