@@ -330,7 +330,7 @@ void Process::check() {
     if (sequence->available() != StateImage::available(logged)) {
       wrong("what is available is not what the log says");
     }
-    if (sequence->high_water() != logged.definition.high_water)
+    if (sequence->definition().high_water() != logged.definition.high_water)
       wrong("the high-water mark is not that of the log");
     // As the settings were when they came in, at most. A range that was parked is taken whole.
     const Profile& profile = stage_.profile;

@@ -58,7 +58,7 @@ void Process::drain(const char* sequence) {
 void Process::advance(const char* sequence) {
   const SequenceId id = table_->find(sequence);
   if (!turn_->serving() || id == 0) return;
-  const std::int64_t high_water = table_->at(id).high_water();
+  const std::int64_t high_water = table_->at(id).definition().high_water();
   const std::int64_t next =
       stage_.random.below(2) == 0 ? 0 : high_water + stage_.random.between(1, 500);
   table_->orders().advance(id, next, true, [this, sequence](const Result<std::int64_t>& reached) {

@@ -129,7 +129,8 @@ void CoreWorld::check() const {
     const SequenceTotals& totals = sequence->totals();
     ASSERT(totals.leased == totals.issued + sequence->available() + sequence->out() +
                                 sequence->draining().returning() + totals.returned + totals.gaps);
-    ASSERT(sequence->high_water() == log.image.sequences.at(sequence->id()).definition.high_water);
+    ASSERT(sequence->definition().high_water() ==
+           log.image.sequences.at(sequence->id()).definition.high_water);
     ASSERT(sequence->available() == StateImage::available(log.image.sequences.at(sequence->id())));
     ASSERT(sequence->out() == StateImage::out(log.image.sequences.at(sequence->id())));
   }

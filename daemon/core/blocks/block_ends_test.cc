@@ -69,7 +69,7 @@ TEST_CASE("TheCounterIsLoweredToWhatWasTakenOfABlock") {
   f.world.settle();
   CHECK(f.sequence().available() == 0);
   CHECK(f.sequence().totals().gaps == 0);
-  CHECK(f.sequence().high_water() == block.first + 4);
+  CHECK(f.sequence().definition().high_water() == block.first + 4);
 }
 
 // The sequence has no available ID, and after a start no request for one.

@@ -83,20 +83,20 @@ TEST_CASE("WithReuseTailTheCounterGoesBackAndTheNextLeaseBeginsThere", "[core]")
   const DrainReport report = here.drain();
   CHECK(report.gaps.empty());
   CHECK(here.store_next() == 2);
-  CHECK(here.sequence().high_water() == 2);
+  CHECK(here.sequence().definition().high_water() == 2);
   CHECK(here.one() == 2);
 }
 
 TEST_CASE("WithReuseTailWhatIsNotTheEndIsAGapAndTheHighWaterMarkStays", "[core]") {
   Drained here(Reuse::tail);
   REQUIRE(here.one() == 1);
-  const std::int64_t high_water = here.sequence().high_water();
+  const std::int64_t high_water = here.sequence().definition().high_water();
   here.world.store.next_id["orders"] += 5;  // another host leased behind ours
   const DrainReport report = here.drain();
   CHECK(report.returned.empty());
   CHECK_FALSE(report.gaps.empty());
   CHECK_FALSE(report.why.empty());
-  CHECK(here.sequence().high_water() == high_water);
+  CHECK(here.sequence().definition().high_water() == high_water);
   CHECK(here.one() == high_water + 5);
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("WhatAnotherHostGaveBackBelowOursIsNoRegression", "[core]") {
   const DrainReport report = here.drain();
   REQUIRE_FALSE(report.returned.empty());
   REQUIRE(here.store_next() == 101);
-  REQUIRE(here.sequence().high_water() == 101);
+  REQUIRE(here.sequence().definition().high_water() == 101);
   // Nothing above 100 was used here, but 100 was.
   here.world.store.next_id["orders"] = 100;
   CHECK(here.one() == -1);
@@ -123,11 +123,11 @@ TEST_CASE("AParkedRangeIsTakenBeforeTheCounterMovesThoughItLiesBelowTheHighWater
   REQUIRE(here.sequence().available() == 0);
   const std::int64_t end = here.store_next();
   REQUIRE(here.world.store.parked["orders"].size() >= 1);
-  const std::int64_t high_water = here.sequence().high_water();
+  const std::int64_t high_water = here.sequence().definition().high_water();
   CHECK(high_water == end);
   CHECK(here.one() == 2);
   CHECK(here.world.store.took_parked.size() == 1);
-  CHECK(here.sequence().high_water() >= high_water);
+  CHECK(here.sequence().definition().high_water() >= high_water);
   // Then the counter goes on, where nobody was before.
   for (std::int64_t id = 3; id < end; ++id) CHECK(here.one() == id);
   CHECK(here.one() == end);
@@ -302,7 +302,7 @@ TEST_CASE("WhatIsIssuedInTheTurnInWhichAReturnEndsStaysBelowTheHighWaterMark", "
   here.world.turn();
   here.world.table->cancel(9);
   here.world.settle();
-  REQUIRE(here.sequence().available() == rest + here.sequence().high_water() - 100);
+  REQUIRE(here.sequence().available() == rest + here.sequence().definition().high_water() - 100);
   here.begin();
   here.world.turn();
   here.world.flush();
@@ -322,7 +322,7 @@ TEST_CASE("WhatIsIssuedInTheTurnInWhichAReturnEndsStaysBelowTheHighWaterMark", "
   while (const auto id = here.world.next("orders")) last = *id;
   REQUIRE(here.world.store.deliver());
   here.world.turn();  // and the high-water mark is held against the log
-  CHECK(here.sequence().high_water() == last + 1);
+  CHECK(here.sequence().definition().high_water() == last + 1);
 }
 
 TEST_CASE("ADrainWithoutAStoreOrBeforeTheClaimIsAnErrorAndChangesNothing", "[core]") {

@@ -10,12 +10,6 @@
 
 namespace seqd {
 
-// Of the counter that a sequence uses, where that is not the one of its name and its settings.
-struct OwnCounter {
-  std::string key;
-  std::string binding;  // empty: that of the settings
-};
-
 struct FormerCounter {
   DefineSequence definition;
   std::string where;              // store, place and counter, for people

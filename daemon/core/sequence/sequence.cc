@@ -28,27 +28,13 @@ Status above_budget(const Sequence& sequence, std::int64_t count) {
 
 Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
                    const std::string& key, const DefineSequence& definition)
-    : high_water_(definition.high_water),
-      gate_(context),
+    : gate_(context),
       context_(context),
-      settings_(std::move(settings)),
-      name_(definition.name),
-      id_(definition.sequence),
-      waiters_(context, id_),
-      issuer_(context, definition, settings_->max_unsynced),
-      replenisher_(context, *settings_),
-      drain_(context.core, open_) {
-  ASSERT(settings_->binding.key.empty());
-  keep_key(key, definition.binding);
-}
-
-// --- what it is
-
-CounterBinding Sequence::binding() const {
-  CounterBinding binding = settings_->binding;
-  binding.key = key();
-  return binding;
-}
+      definition_(context, std::move(settings), key, definition),
+      waiters_(context, id()),
+      issuer_(context, definition, this->settings().max_unsynced),
+      replenisher_(context, this->settings()),
+      drain_(context.core, open_) {}
 
 // --- requests
 
@@ -65,7 +51,7 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
                       std::int64_t timeout_ms) {
   if (Status refused = gate_.refusal(); !refused.ok()) return refused;
   if (!context_.refusals.log_failed.ok()) return context_.refusals.log_failed;
-  if (count > settings_->max_available) return above_budget(*this, count);
+  if (count > settings().max_available) return above_budget(*this, count);
   // Trying again soon would not help, and the next try is not due yet.
   const Status& failing = replenisher_.failing();
   const auto in_vain = [&] { return available() - waiters_.demand() < count; };
@@ -77,10 +63,10 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
       return failing;
     }
   }
-  if (Status full = waiters_.may_push(caller.user, settings_->max_waiters, name()); !full.ok())
+  if (Status full = waiters_.may_push(caller.user, settings().max_waiters, name()); !full.ok())
     return full;
   note_issued();
-  if (timeout_ms < 0) timeout_ms = settings_->wait_timeout_ms;
+  if (timeout_ms < 0) timeout_ms = settings().wait_timeout_ms;
   if (timeout_ms == 0) {
     // What is available and not reserved yet is issued soon.
     if (in_vain()) waiters_.missed(count);
@@ -168,7 +154,7 @@ void Sequence::pump() {
   // What is in blocks is issued without a request to this daemon.
   const bool issues =
       !waiters_.empty() || replenisher_.wants() || out_ > 0 || waiters_.short_of() > 0;
-  if (issues && gate_.state() == SequenceGate::State::looking) context_.table.look(id_);
+  if (issues && gate_.state() == SequenceGate::State::looking) context_.table.look(id());
   if (gate_.withdrawing()) withdraw();
   if (!waiters_.empty()) {
     end_blocks_for_waiters();
@@ -207,7 +193,7 @@ void Sequence::prepare() {
              "\" moves may be IDs that were issued here: `seqctl advance " + name() +
              "` drops them, and the sequence continues above what was leased here"});
   // Its record is in front of the lease's, and no request leaves before that is durable.
-  const Status moved = record_move();
+  const Status moved = definition_.record_move();
   if (!moved.ok()) return cannot_lease(moved);
   begin_lease(demand);
 }
@@ -245,7 +231,7 @@ bool Sequence::counter_read(const CounterReading& reading) {
   }
   // An advance for every host leaves a floor. Another copy has another one; its counter may be
   // higher, too, where other hosts leased from it.
-  const std::int64_t raised = std::max(raised_to_, high_water_);
+  const std::int64_t raised = std::max(raised_to_, definition_.high_water());
   raised_to_ = context_.scope.restored() && reading.floor >= raised ? reading.floor : 0;
   floor_ = std::max(floor_, reading.floor);
   withdraw();
@@ -263,14 +249,14 @@ void Sequence::looked(bool over) {
 void Sequence::withdraw() {
   if (!context_.scope.owned() || stopping()) return;
   // Nothing is issued until what has to leave has left; in blocks neither, from this moment on.
-  if (out_ > 0) context_.table.blocks().end_outside(id(), floor_, settings_->last_position());
+  if (out_ > 0) context_.table.blocks().end_outside(id(), floor_, settings().last_position());
   withdraw_available();
 }
 
 // All that is needed where a block has ended: the others are not looked at for each.
 void Sequence::withdraw_available() {
   if (!context_.scope.owned() || stopping()) return;
-  const std::int64_t last = settings_->last_position();
+  const std::int64_t last = settings().last_position();
   gate_.set_withdrawing(!context_.core.log.accepting());
   if (gate_.withdrawing()) return touch();
   flush_issues();
@@ -279,7 +265,7 @@ void Sequence::withdraw_available() {
           "the counter was advanced to " + std::to_string(floor_) + " for every host");
   for (const HeldRanges::Held& held : issuer_.held().take_above(last))
     leave(held, GapCause::out_of_bounds,
-          settings_->progression.compiled != nullptr
+          settings().progression.compiled != nullptr
               ? "the sequence ends before it now (sequence.max)"
               : "the highest ID is " + std::to_string(last) + " now (sequence.max_value)");
 }
@@ -344,16 +330,14 @@ void Sequence::requests_refused() {
 
 void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings,
                               const std::string& key) {
-  ASSERT(settings->binding.key.empty());
-  const std::string held = own_definition().binding;
-  settings_ = std::move(settings);
-  keep_key(key, held);
-  exhaustion_.update_forecast(*settings_);
-  replenisher_.apply_settings(*settings_);
-  issuer_.set_most_unsynced(settings_->max_unsynced);
+  definition_.apply_settings(std::move(settings), key);
+  const SequenceSettings& applied = definition_.settings();
+  exhaustion_.update_forecast(applied);
+  replenisher_.apply_settings(applied);
+  issuer_.set_most_unsynced(applied.max_unsynced);
   waiters_.enough();  // what failed, failed under the former ones
   // So many are never available any more, and those behind would wait for nothing.
-  waiters_.fail_above(settings_->max_available,
+  waiters_.fail_above(applied.max_available,
                       [this](auto count) { return above_budget(*this, count); });
   end_blocks_above_bound();
   withdraw();

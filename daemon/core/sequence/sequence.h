@@ -1,8 +1,8 @@
 // Sequence: the available ranges of one name, the requests that wait for them, and the lease or the
 // return that is open at its store. Events only store what happened and call touch(); pump()
 // decides once a turn what follows. The parts: Issuer, SequenceGate, WaiterQueue, Replenisher,
-// Drain, StoreOperation; what they need while something is under way exists only then: most
-// sequences rest. Of the SequenceTable; loop thread.
+// Drain, StoreOperation, SequenceDefinition; what they need while something is under way exists
+// only then: most sequences rest. Of the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 #include "daemon/core/log/state_image.h"
 #include "daemon/core/sequence/drain.h"
 #include "daemon/core/sequence/exhaustion.h"
-#include "daemon/core/sequence/former_counter.h"
 #include "daemon/core/sequence/issuer.h"
 #include "daemon/core/sequence/replenisher.h"
+#include "daemon/core/sequence/sequence_definition.h"
 #include "daemon/core/sequence/sequence_gate.h"
 #include "daemon/core/sequence/sequence_notes.h"
 #include "daemon/core/sequence/waiter_queue.h"
@@ -29,22 +29,20 @@ class Sequence final : private StoreOperation::Owner {
   Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
            const std::string& key, const DefineSequence& definition);
 
-  DefineSequence definition() const, own_definition() const;  // as the log has it, or is to
-  const std::string& name() const { return name_; }
-  SequenceId id() const { return id_; }
+  const SequenceDefinition& definition() const { return definition_; }
+  SequenceDefinition& definition() { return definition_; }  // to record its moves
+  const std::string& name() const { return definition_.name(); }
+  SequenceId id() const { return definition_.id(); }
   const StoreScope& scope() const { return context_.scope; }
-  const SequenceSettings& settings() const { return *settings_; }  // without binding.key
-  const std::string& key() const { return counter_ == nullptr ? name_ : counter_->key; }
-  CounterBinding binding() const;  // with it; made for the call
+  const SequenceSettings& settings() const { return definition_.settings(); }
   SequenceTotals totals() const;
   std::int64_t issued() const { return issuer_.issued(); }  // as totals() has it
   const HeldRanges& held() const { return issuer_.held(); }
   std::int64_t available() const { return held().available(); }
   std::int64_t out() const { return out_; }  // IDs of its blocks, see BlockTable
-  std::int64_t blocks_out() const { return out_ == 0 ? 0 : context_.table.blocks().size_of(id_); }
+  std::int64_t blocks_out() const { return out_ == 0 ? 0 : context_.table.blocks().size_of(id()); }
   std::optional<std::int64_t> next_id() const { return held().next_id(); }
   std::optional<std::int64_t> last_issued() const { return issuer_.last_issued(); }
-  std::int64_t high_water() const { return high_water_; }
   std::int64_t waiting() const { return waiters_.size(); }
   const WaiterQueue& waiters() const { return waiters_; }
   const Exhaustion& exhaustion() const { return exhaustion_; }
@@ -88,8 +86,7 @@ class Sequence final : private StoreOperation::Owner {
   void requests_refused(), log_failed(), begin_stop();  // TableRefusals has another one
 
   // Over the end of a process, and of an ownership: sequence_restart.cc.
-  void restore(const SequenceImage&), move_from(FormerCounter), raise_high_water(std::int64_t);
-  Status record_move();  // before its own counter is first used; BUSY: the log has no room
+  void restore(const SequenceImage& image);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
   void scope_owned(), begin_again();  // leases and reservations may continue
   bool scope_lost();  // to another daemon: all available is a gap; false: the log waits, call again
@@ -120,22 +117,16 @@ class Sequence final : private StoreOperation::Owner {
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void end_blocks(), end_blocks_for_waiters(), end_blocks_above_bound(), stop_operations();
-  void keep_key(const std::string& key, const std::string& binding);  // see DefineSequence
-  void abandon(GapCause cause, const std::string& why);               // what is open at the store
+  void abandon(GapCause cause, const std::string& why);    // what is open at the store
   void surrender(GapCause cause, const std::string& why);  // that, and what is available: a gap
 
-  std::unique_ptr<const OwnCounter> counter_;    // null: by its name, and as the settings say
-  std::unique_ptr<const FormerCounter> former_;  // null: the log has its own counter
-  std::int64_t high_water_;                      // see DefineSequence
   std::int64_t leased_ = 0, returned_ = 0, gaps_ = 0, unknown_ = 0;  // see SequenceTotals
   std::int64_t floor_ = 0, raised_to_ = 0;  // AdvanceRequest::withdraw; that of an older copy
   std::int64_t advances_ = 0;               // under way
   SequenceGate gate_;     // of it the end, and from here on, is what a request and its turn look at
   std::int64_t out_ = 0;  // IDs in blocks
   const SequenceContext& context_;
-  std::shared_ptr<const SequenceSettings> settings_;
-  const std::string name_;
-  const SequenceId id_;
+  SequenceDefinition definition_;
   bool touched_ = false;
   WaiterQueue waiters_;
   Issuer issuer_;

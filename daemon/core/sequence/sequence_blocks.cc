@@ -31,7 +31,7 @@ Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std:
   ASSERT(caller.client != 0 && count >= 1);
   if (Status refused = gate_.refusal(); !refused.ok()) return refused;
   note_issued();
-  const std::int64_t most = most_out(*settings_);
+  const std::int64_t most = most_out(settings());
   const std::int64_t share = share_of(most - out_, most);
   const bool may_hold = context_.budgets.may_hold_another_block();
   // What was recorded for this very request may have filled it.
@@ -86,16 +86,16 @@ void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken)
 void Sequence::end_blocks_for_waiters() {
   if (out_ == 0 || waiters_.empty() || !gate_.open()) return;
   const std::int64_t missing = waiters_.front().count - available();
-  const std::int64_t room = settings_->max_available - available() - out_;
+  const std::int64_t room = settings().max_available - available() - out_;
   if (missing > 0 && missing > room) return end_blocks();
   // What waits is reserved at once: with the blocks that would be more than a power loss may cost.
   const std::int64_t reserved = std::min(waiters_.demand(), available());
-  if (reserved > settings_->max_unsynced - out_) end_blocks();
+  if (reserved > settings().max_unsynced - out_) end_blocks();
 }
 
 // Also where the settings are those of now, and the blocks of an earlier process.
 void Sequence::end_blocks_above_bound() {
-  if (!settings_->blocks || out_ > most_out(*settings_)) end_blocks();
+  if (!settings().blocks || out_ > most_out(settings())) end_blocks();
 }
 
 void Sequence::end_blocks() {

@@ -20,14 +20,14 @@ void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
   end_blocks();
   // What was wanted so far is drained with the rest; waiting requests request leases themselves.
   want_nothing();
-  begin_drain(settings_->reuse, deadline_ms, std::move(done), GapCause::drained);
+  begin_drain(settings().reuse, deadline_ms, std::move(done), GapCause::drained);
 }
 
 void Sequence::end_period() {
   constexpr std::int64_t kLongestMs = 30'000;  // for a lease or return that is under way
   end_blocks();
   // Parked IDs of this period would never be leased.
-  const Reuse reuse = settings_->reuse == Reuse::tail ? Reuse::tail : Reuse::never;
+  const Reuse reuse = settings().reuse == Reuse::tail ? Reuse::tail : Reuse::never;
   begin_drain(
       reuse, context_.core.clock.monotonic_ms() + kLongestMs, [](const DrainReport&) {},
       GapCause::period_end);
@@ -68,7 +68,7 @@ void Sequence::step_drain() {
     const std::int64_t end = last->range.end();
     if (order.reuse() != Reuse::never) {
       LeaseStore* const store = context_.scope.store();
-      const Token token = store->new_token(context_.core.random, binding());
+      const Token token = store->new_token(context_.core.random, definition_.binding());
       StoreOperation::Owner& owner = *this;
       open_ = std::make_unique<ReturnOperation>(
           context_.core, owner, store,
@@ -102,12 +102,13 @@ void Sequence::drain_changed() {
 // too, or are available.
 void Sequence::lower_high_water() {
   flush_issues();
-  high_water_ = issuer_.used_below();
+  std::int64_t high_water = issuer_.used_below();
   for (const HeldRanges::Held& one : held().ranges()) {
-    high_water_ = std::max(high_water_, one.range.end());
+    high_water = std::max(high_water, one.range.end());
   }
   for (const Block* block : context_.table.blocks().of(id()))
-    high_water_ = std::max(high_water_, block->granted.end);
+    high_water = std::max(high_water, block->granted.end);
+  definition_.set_high_water(high_water);
 }
 
 void Sequence::return_happened(const OperationEvent& event, const ReturnOpened& opened) {

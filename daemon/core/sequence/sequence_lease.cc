@@ -18,7 +18,7 @@ constexpr int kManyConflicts = 50;
 
 // Where this host has leased, the high-water mark knows a counter that was removed.
 Status check_counter_kept(const SequenceOwner& table, const Sequence& sequence) {
-  return sequence.high_water() > 0 ? Status() : table.check_not_removed(sequence.id());
+  return sequence.definition().high_water() > 0 ? Status() : table.check_not_removed(sequence.id());
 }
 
 Event failed_event(const std::string& name, const LeaseIntended& lease, const std::string& why) {
@@ -34,12 +34,12 @@ Event failed_event(const std::string& name, const LeaseIntended& lease, const st
 
 LeaseRequest Sequence::lease_request() const {
   LeaseRequest request;
-  request.binding = binding();
+  request.binding = definition_.binding();
   request.instance = context_.scope.instance();
   request.sequence = name();
-  request.high_water = high_water_;
-  request.max_value = settings_->last_position();
-  request.take_parked = settings_->reuse == Reuse::parked;
+  request.high_water = definition_.high_water();
+  request.max_value = settings().last_position();
+  request.take_parked = settings().reuse == Reuse::parked;
   request.heartbeat = context_.scope.known_beat();
   return request;
 }
@@ -49,7 +49,7 @@ bool Sequence::may_ask() const {
 }
 
 void Sequence::when_durable(std::function<void()> then) {
-  context_.table.when_durable(id_, std::move(then));
+  context_.table.when_durable(id(), std::move(then));
 }
 
 // As StateImage::check() and its totals. A range that was never leased before lies above all
@@ -102,7 +102,7 @@ void Sequence::begin_lease(std::int64_t demand) {
   const Status removed = check_counter_kept(context_.table, *this);
   if (!removed.ok()) return cannot_lease(removed);
   const Result<std::int64_t> count =
-      replenisher_.next_lease({name(), *settings_, held(), out_, demand, issuer_.issued()});
+      replenisher_.next_lease({name(), settings(), held(), out_, demand, issuer_.issued()});
   if (!count.ok()) return cannot_lease(count.status());
   if (*count == 0) return;
   LeaseStore* const store = context_.scope.store();
@@ -110,7 +110,7 @@ void Sequence::begin_lease(std::int64_t demand) {
   request.token = store->new_token(context_.core.random, request.binding);
   request.count = *count;
   StoreOperation::Owner& owner = *this;
-  open_ = std::make_unique<LeaseOperation>(context_.core, owner, store, id_, std::move(request));
+  open_ = std::make_unique<LeaseOperation>(context_.core, owner, store, id(), std::move(request));
   open_->begin();
 }
 
@@ -162,8 +162,8 @@ void Sequence::lease_happened(const OperationEvent& event, const LeaseIntended& 
 
 void Sequence::leased(IdRange range, const Token& lease) {
   leased_ += range.size();
-  high_water_ = std::max(high_water_, range.end());
-  exhaustion_.leased(range.end(), context_.core.clock.monotonic_ms(), name(), *settings_,
+  definition_.set_high_water(std::max(definition_.high_water(), range.end()));
+  exhaustion_.leased(range.end(), context_.core.clock.monotonic_ms(), name(), settings(),
                      context_.core.events);
   issuer_.held().add(std::move(range), lease);
   withdraw();
@@ -181,7 +181,7 @@ void Sequence::lease_failed(const Status& why) {
   }
   if (error_info(why.code()).retry == Retry::again) return;
   // The store counts ordinals, of which callers know nothing.
-  const IdProgression* const progression = settings_->progression.compiled.get();
+  const IdProgression* const progression = settings().progression.compiled.get();
   const bool has_progression = progression != nullptr && why.code() == ErrorCode::EXHAUSTED;
   replenisher_.fail_requests(has_progression ? progression->exhausted(name()) : why);
   cannot_lease(replenisher_.failing());

@@ -26,7 +26,7 @@ struct Bounded : Orders {
 TEST_CASE("NoIdAboveALoweredMaximumIsIssuedFromThatMomentOn", "[maximum]") {
   Bounded orders;
   orders.fill();
-  const std::int64_t end = orders.sequence().high_water();
+  const std::int64_t end = orders.sequence().definition().high_water();
   const std::int64_t available = orders.sequence().available();
   const std::int64_t next = *orders.sequence().next_id();
   REQUIRE(available > 8);
@@ -78,7 +78,7 @@ TEST_CASE("AMaximumThatWasLoweredWhileTheDaemonWasAwayCountsFromTheStart", "[max
 TEST_CASE("ALeaseOnOrderWhileTheMaximumIsLoweredKeepsToIt", "[maximum]") {
   Bounded orders;
   orders.fill();
-  const std::int64_t end = orders.sequence().high_water();
+  const std::int64_t end = orders.sequence().definition().high_water();
   REQUIRE_FALSE(orders.world.range("orders", orders.sequence().available() + 1, caller(1), 0));
   REQUIRE_FALSE(orders.world.range("orders", orders.sequence().available() + 1, caller(1)));
   orders.world.turn();
@@ -86,7 +86,7 @@ TEST_CASE("ALeaseOnOrderWhileTheMaximumIsLoweredKeepsToIt", "[maximum]") {
   REQUIRE(orders.world.store.pending() == 1);
   orders.lower_to(end);
   REQUIRE(orders.world.store.deliver());
-  CHECK(orders.sequence().high_water() > end + 1);
+  CHECK(orders.sequence().definition().high_water() > end + 1);
   CHECK(orders.sequence().held().ranges().back().range.end() == end + 1);
   orders.world.settle();
   CHECK(orders.sent().back().runs.back().first + orders.sent().back().runs.back().count == end + 1);

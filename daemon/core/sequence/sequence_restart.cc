@@ -12,8 +12,6 @@
 #include "daemon/core/leasing/return_operation.h"
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/sequence/sequence.h"
-#include "daemon/core/sequence/sequence_budgets.h"
-#include "daemon/core/settings/counter_identity.h"
 
 namespace seqd {
 namespace {
@@ -22,64 +20,11 @@ constexpr const char* kElsewhere = "another daemon has the remainder";
 
 }  // namespace
 
-DefineSequence Sequence::definition() const {
-  if (former_ == nullptr) return own_definition();
-  DefineSequence former = former_->definition;
-  former.high_water = high_water_;
-  return former;
-}
-
-DefineSequence Sequence::own_definition() const {
-  const bool is_configured = counter_ == nullptr || counter_->binding.empty();
-  return {id_, context_.scope.id(), name_,
-          is_configured ? binding_text(settings_->binding, key(), settings_->progression)
-                        : counter_->binding,
-          high_water_};
-}
-
-void Sequence::keep_key(const std::string& key, const std::string& binding) {
-  const bool differs = binding != binding_text(settings_->binding, key, settings_->progression);
-  counter_ = nullptr;
-  if (differs || key != name_)
-    counter_ = std::make_unique<const OwnCounter>(OwnCounter{key, differs ? binding : ""});
-}
-
-void Sequence::move_from(FormerCounter former) {
-  ASSERT(former_ == nullptr && holds_nothing());
-  former_ = std::make_unique<const FormerCounter>(std::move(former));
-}
-
 // Where it moves to, ranges may be parked whose IDs were issued here: of a copy of the counter.
 // None is below the floor.
 bool Sequence::may_meet_parked() const {
-  return former_ != nullptr && settings_->reuse == Reuse::parked && floor_ < former_->leased_below;
-}
-
-void Sequence::raise_high_water(std::int64_t to) {
-  if (to <= high_water_) return;
-  high_water_ = to;
-  context_.core.log.append(definition());
-}
-
-Status Sequence::record_move() {
-  if (former_ == nullptr) return {};
-  DefineSequence here = own_definition();
-  here.high_water = std::max(high_water_, former_->leased_below);
-  if (!context_.core.log.accepting())
-    return {ErrorCode::UNAVAILABLE, "the log waits for the medium; try again"};
-  if (!context_.budgets.redefine(former_->definition, here))
-    return {ErrorCode::BUSY, "the log has no room to move \"" + name() +
-                                 "\" to another counter (daemon.state_log_size)"};
-  context_.core.log.append(here);
-  high_water_ = here.high_water;
-  const std::string below = std::to_string(high_water_);
-  context_.core.events.raise(
-      {EventKind::sequence_moved,
-       "\"" + name() + "\" came from " + former_->where + ", and continues at store \"" +
-           context_.scope.store_name() + "\", counter " + here.binding + ", not below " + below,
-       {{"SEQUENCE", name()}, {"STORE", context_.scope.store_name()}, {"NEXT", below}}});
-  former_ = nullptr;
-  return {};
+  const FormerCounter* const former = definition_.former();
+  return former != nullptr && settings().reuse == Reuse::parked && floor_ < former->leased_below;
 }
 
 void Sequence::restore(const SequenceImage& image) {
@@ -89,8 +34,8 @@ void Sequence::restore(const SequenceImage& image) {
   returned_ = image.totals.returned;
   gaps_ = image.totals.gaps;
   unknown_ = image.totals.unknown;
-  high_water_ = image.definition.high_water;
-  exhaustion_.restore(high_water_, *settings_);
+  definition_.set_high_water(image.definition.high_water);
+  exhaustion_.restore(definition_.high_water(), settings());
   issuer_.restore(image);
   out_ = StateImage::out(image);
   StoreOperation::Owner& owner = *this;
@@ -107,7 +52,7 @@ void Sequence::restore(const SequenceImage& image) {
 
 void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const {
   ASSERT(issuer_.all_in_log());
-  entry(definition());
+  entry(definition_.logged());
   entry(totals());
   for (const Block* block : context_.table.blocks().of(id()))
     snapshot_block({block->granted, block->lease}, entry);

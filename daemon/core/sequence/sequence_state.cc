@@ -7,7 +7,7 @@
 namespace seqd {
 
 SequenceTotals Sequence::totals() const {
-  return {id_, leased_, issuer_.issued(), returned_, gaps_, unknown_};
+  return {id(), leased_, issuer_.issued(), returned_, gaps_, unknown_};
 }
 
 // The configuration has its counter; else that may not be called.
@@ -36,7 +36,7 @@ bool Sequence::fetches() const {
 // For every host.
 bool Sequence::awaits_advance() const {
   return (stop() == Stop::restored || stop() == Stop::regressed) && raised_to_ == 0 &&
-         std::max(high_water_, issuer_.used_below()) > 0;
+         std::max(definition_.high_water(), issuer_.used_below()) > 0;
 }
 
 // A request failed, because too few IDs are available. One that did not wait shows nothing where a

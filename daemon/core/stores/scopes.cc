@@ -120,7 +120,8 @@ bool Scopes::scope_lost(ScopeId id) {
 void Scopes::scope_moves(ScopeId id) {
   LeasedBelow leased;
   for (const Sequence* const one : sequences_.all()) {
-    if (const DefineSequence defined = one->definition(); defined.scope == id) leased.add(defined);
+    if (const DefineSequence defined = one->definition().logged(); defined.scope == id)
+      leased.add(defined);
   }
   share_marks(sequences_, leased);
 }
@@ -198,7 +199,7 @@ void Scopes::read_floor(SequenceId id, std::function<void(const Status&)> done) 
   LeaseStore* const store = sequence.scope().store();
   ASSERT(store != nullptr);
   store->read(
-      {sequence.binding(), sequence.scope().instance()},
+      {sequence.definition().binding(), sequence.scope().instance()},
       [this, id, &scope = at(sequence.scope().id()),
        done = std::move(done)](const Result<CounterReading>& reading) {
         scope.note(as_seen_of_store(reading.status()));

@@ -5,7 +5,10 @@
 namespace seqd {
 
 void share_marks(const Sequences& sequences, const LeasedBelow& marks) {
-  for (Sequence* const one : sequences.all()) one->raise_high_water(marks.of(one->definition()));
+  for (Sequence* const sequence : sequences.all()) {
+    SequenceDefinition& one = sequence->definition();
+    one.raise_high_water(marks.of(one.logged()));
+  }
 }
 
 FormerCounter Moves::leave(const DefineSequence& former, const StoreScope& scope) {

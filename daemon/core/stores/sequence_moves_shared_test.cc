@@ -50,7 +50,7 @@ TEST_CASE("NameThatMovesFirstLeavesItsMarkToTheOthersOfItsCounter", "[moves]") {
 
 TEST_CASE("NamesOfOneCounterMeetAnotherDatabaseBehindAllOfThem", "[moves]") {
   Sharing sharing;
-  REQUIRE(sharing.orders().high_water() == 21);
+  REQUIRE(sharing.orders().definition().high_water() == 21);
   REQUIRE(sharing.high_water_in_log(2) == 31);
   sharing.world().store.identity = Token{8};
   sharing.world().store.next_id["shared"] = 26;

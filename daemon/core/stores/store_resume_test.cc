@@ -20,7 +20,7 @@ TEST_CASE("RaisedCountersLetAHostContinueWithoutWhatItHadAvailable", "[store_res
   for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
   host.world().settle();
   REQUIRE(host.daemon.one("orders") == 11);
-  const std::int64_t high_water = host.orders().high_water();
+  const std::int64_t high_water = host.orders().definition().high_water();
   const std::int64_t available = host.orders().available();
   REQUIRE(available > 0);
   host.put_back();
@@ -138,7 +138,7 @@ TEST_CASE("ReturnThatWasOpenDoesNotKeepARestoredStoreStopped", "[store_restore]"
   host.world().settle();
   host.beat();
   REQUIRE(host.scope().restored());
-  const std::int64_t high_water = host.orders().high_water();
+  const std::int64_t high_water = host.orders().definition().high_water();
   REQUIRE(host.raise().ok());
   REQUIRE(host.world().table->scopes().resume("default").ok());
   host.world().settle();
@@ -215,7 +215,7 @@ TEST_CASE("HeartbeatThatHangsOverAResumeChangesNothing", "[store_restore]") {
 TEST_CASE("StoreThatRefusesAClaimAsAnOlderCopyIsResumedByTheNextOne", "[store_restore]") {
   IdleHost host;
   host.beat();
-  const std::int64_t high_water = host.orders().high_water();
+  const std::int64_t high_water = host.orders().definition().high_water();
   host.end(true);
   const ScriptedStore::ClaimScript older{ScriptedStore::ClaimScript::Kind::failed,
                                          {ErrorCode::SEQ_REGRESSED, "an older copy"}};

@@ -131,7 +131,7 @@ TEST_CASE("ADrainAndAnAdvanceWaitForEachOther") {
   orders.fill();
   CoreWorld& world = orders.world;
   const SequenceId id = world.table->find("orders");
-  const std::int64_t high_water = orders.sequence().high_water();
+  const std::int64_t high_water = orders.sequence().definition().high_water();
   std::vector<Result<std::int64_t>> reached;
   const auto note = [&reached](Result<std::int64_t> next) { reached.push_back(std::move(next)); };
   world.table->orders().advance(id, 0, false, note);

@@ -24,7 +24,7 @@ void keep_ids(const std::string& held, bool of_another, SequenceSettings& settin
 // Whether the settings have the store, the counter and the progression with which it runs.
 bool runs_with(const Sequence& sequence, const SequenceSettings& settings) {
   return settings.store == sequence.scope().store_name() &&
-         settings.binding == sequence.binding() &&
+         settings.binding == sequence.definition().binding() &&
          settings.progression == sequence.settings().progression;
 }
 
@@ -49,7 +49,8 @@ void SequenceTable::restore_sequence(const SequenceImage& image, Moves& moves) {
   Sequence& sequence = add(definition, settings);
   budgets_.defined(image.definition);
   sequence.restore(image);
-  if (fate == SequenceFate::moves) sequence.move_from(moves.leave(image.definition, scope));
+  if (fate == SequenceFate::moves)
+    sequence.definition().move_from(moves.leave(image.definition, scope));
   accounts_.restored(sequence);
   know_periods(sequence.name(), settings);
   if (fate == SequenceFate::stops) sequence.set_stopped(std::move(mismatch));
@@ -68,7 +69,7 @@ std::vector<std::string> SequenceTable::apply_settings(const TableLimits& limits
 
 bool SequenceTable::configure_again(Sequence& sequence) {
   const SequenceSettings* const configured = settings_.find(sequence.name());
-  Stopped mismatch = check_configured(sequence.definition(), sequence.scope(), configured);
+  Stopped mismatch = check_configured(sequence.definition().logged(), sequence.scope(), configured);
   FateFacts facts{.at = FateFacts::At::reload, .mismatch = mismatch.by};
   facts.stopped_by = sequence.stop();
   facts.as_it_runs = configured != nullptr && runs_with(sequence, *configured);
@@ -80,7 +81,7 @@ bool SequenceTable::configure_again(Sequence& sequence) {
   if (fate == SequenceFate::stops) sequence.set_stopped(std::move(mismatch));
   SequenceSettings settings = *configured;
   const bool of_another = fate == SequenceFate::stops || fate == SequenceFate::stays_stopped;
-  keep_ids(sequence.definition().binding, of_another, settings);
+  keep_ids(sequence.definition().logged().binding, of_another, settings);
   const std::string key = std::exchange(settings.binding.key, {});
   sequence.apply_settings(shared_settings_.find(std::move(settings)), key);
   know_periods(sequence.name(), *configured);

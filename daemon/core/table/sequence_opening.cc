@@ -117,7 +117,7 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
   const std::string name = period_sequence(base, now.name);
   SequenceId id = find(name);
   // Where this host has leased, the high-water mark knows a counter that was removed.
-  if ((id == 0 || at(id).high_water() == 0) && is_known(base)) {
+  if ((id == 0 || at(id).definition().high_water() == 0) && is_known(base)) {
     Status removed = check_kept(now, define_name(base), settings.periods);
     if (!removed.ok()) return removed;
   }
@@ -161,7 +161,7 @@ void SequenceTable::know_periods(std::string_view name, const SequenceSettings& 
 
 Status SequenceTable::check_not_removed(SequenceId sequence) const {
   const Sequence& asked = at(sequence);
-  ASSERT(asked.high_water() == 0);
+  ASSERT(asked.definition().high_water() == 0);
   return seqd::check_not_removed(asked.name(), asked.settings().periods,
                                  names_.find(base_of(asked.name())), now_s());
 }

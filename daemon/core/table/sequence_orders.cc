@@ -25,7 +25,7 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
     return Status(ErrorCode::UNAVAILABLE,
                   "\"" + sequence.name() + "\" is being drained; try again later");
   }
-  const std::int64_t lowest = std::max<std::int64_t>(sequence.high_water(), 1);
+  const std::int64_t lowest = std::max<std::int64_t>(sequence.definition().high_water(), 1);
   const std::int64_t highest = sequence.settings().last_position();
   if (next_id == 0) next_id = lowest;
   if (next_id < lowest) {
@@ -49,7 +49,7 @@ bool is_orphan(const Sequence& sequence) {
 
 // Whether a start moves it to another counter once nothing of its own is open (SequenceFate).
 bool is_to_move(const Sequence& sequence, const SequenceSettings* configured) {
-  const DefineSequence definition = sequence.definition();
+  const DefineSequence definition = sequence.definition().logged();
   return sequence.stop() == Stop::elsewhere && configured != nullptr &&
          may_move(definition, *configured) &&
          check_configured(definition, sequence.scope(), configured).by != Stop::none;
@@ -72,7 +72,7 @@ void SequenceOrders::advance(SequenceId id, std::int64_t next_id, bool withdraw,
   LeaseStore* const store = sequence.scope().store();
   const bool drops_parked = withdraw || sequence.may_meet_parked();
   // The mark that it is to be raised above may change with the counter.
-  const Status moved = sequence.record_move();
+  const Status moved = sequence.definition().record_move();
   Result<std::int64_t> wanted = moved.ok() ? advance_target(sequence, next_id) : moved;
   if (wanted.ok() && store == nullptr) {
     wanted = Status(ErrorCode::CONFIG, "store \"" + sequence.scope().store_name() +
@@ -92,7 +92,7 @@ void SequenceOrders::advance(SequenceId id, std::int64_t next_id, bool withdraw,
   };
   ASSERT(*wanted >= 1);
   sequence.begin_advance();
-  store->advance({sequence.binding(), *wanted, drops_parked}, std::move(answer));
+  store->advance({sequence.definition().binding(), *wanted, drops_parked}, std::move(answer));
 }
 
 Status SequenceOrders::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done,

@@ -183,7 +183,7 @@ TEST_CASE("AdvanceOfAForgottenPeriodWithoutItsCounterAnswersAboveItsIds", "[core
   Daily here([](SequenceSettings& settings) { settings.periods.retain_ms = 2 * kDayMs; });
   for (std::int64_t id = 1; id <= 5; ++id) REQUIRE(here.one() == id);
   here.world.settle();
-  const std::int64_t high_water = here.of(kFirst)->high_water();
+  const std::int64_t high_water = here.of(kFirst)->definition().high_water();
   REQUIRE(high_water > 5);
   here.world.time.wall_set_ms = 41 * kDayMs;
   REQUIRE(here.one() == 1);

@@ -109,7 +109,7 @@ TEST_CASE("PeriodsThatAreNotConfiguredAnyMoreAreForgottenWithTheirGuards", "[cor
     here.world.time.wall_set_ms += kDayMs;
     here.wait(120'000);
   }
-  const std::int64_t high_water = here.of(kFirst)->high_water();
+  const std::int64_t high_water = here.of(kFirst)->definition().high_water();
   here.world.kill();
   PeriodSettings& periods = here.world.settings.by_name["orders"].periods;
   periods = PeriodSettings();

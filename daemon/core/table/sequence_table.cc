@@ -129,7 +129,7 @@ bool SequenceTable::forget(Sequence& sequence, const PeriodSpan* period) {
   ASSERT((period != nullptr) == (base != sequence.name()));
   if (period != nullptr) names_.add_forgotten_period(base, *period);
   context_.log.append(ForgetSequence{id});
-  budgets_.forgotten(sequence.definition());
+  budgets_.forgotten(sequence.definition().logged());
   accounts_.forgotten(sequence);
   sequences_.remove(sequence);
   if (period != nullptr || sequences_.find_any_period(base) != nullptr) return true;

@@ -301,7 +301,7 @@ TEST_CASE("ReloadAppliesWhatCanBeAppliedAndNamesTheRest", "[sequence_table]") {
   REQUIRE(daemon.world.table->apply_settings(daemon.world.limits) ==
           std::vector<std::string>{"b", "c", "d"});
   REQUIRE(daemon.world.sequence("a").settings().max_waiters == 0);
-  REQUIRE(daemon.world.sequence("b").binding().key == "b");
+  REQUIRE(daemon.world.sequence("b").definition().key() == "b");
   daemon.world.settle();
   // What is not applied goes on as it was.
   REQUIRE(daemon.one("b") == 2);

@@ -110,7 +110,7 @@ void Decommission::ask_stores(bool only_look) {
     call.request.entry = false;
     for (const Sequence* sequence : table_.sequences().all()) {
       if (sequence->scope().store_name() != of.name) continue;
-      call.request.slots.push_back({sequence->binding(), sequence->name()});
+      call.request.slots.push_back({sequence->definition().binding(), sequence->name()});
       if (call.request.slots.size() < kSlotsAtOnce) continue;
       calls_.push_back(call);
       call.request.slots.clear();

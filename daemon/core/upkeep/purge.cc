@@ -44,7 +44,8 @@ class OtherUsers {
     for (const Sequence* other : table.sequences().all()) {
       if (base_of(other->name()) != base_ && other->scope().store_name() == settings_.store &&
           is_near(other->settings()))
-        held_.emplace(plain_key(settings_.binding.key_type, other->key()), other->name());
+        held_.emplace(plain_key(settings_.binding.key_type, other->definition().key()),
+                      other->name());
     }
   }
 

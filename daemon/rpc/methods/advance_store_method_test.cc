@@ -39,7 +39,7 @@ struct PutBack : Service {
 
 TEST_CASE("AdvanceStoreRaisesEveryCounterAndResumesTheSequences", "[rpc]") {
   PutBack service;
-  const std::int64_t high_water = service.core().sequence("orders").high_water();
+  const std::int64_t high_water = service.core().sequence("orders").definition().high_water();
   CHECK(service.code(advance_store("default")) == ErrorCode::OK);
   CHECK(service.core().store.next_id.at("orders") == high_water);
   CHECK(service.core().store.floors.at("orders") == high_water);

@@ -75,7 +75,7 @@ void read_counter(SequenceTable& table, SequenceId sequence, Done done) {
                        "the store \"" + scope.store_name() + "\" is not configured any more"));
   }
   if (!scope.last_error().ok()) return done(scope.last_error());
-  scope.store()->read({asked.binding(), scope.instance()}, std::move(done));
+  scope.store()->read({asked.definition().binding(), scope.instance()}, std::move(done));
 }
 
 void take_counter(Result<CounterReading> counter, std::optional<CounterReading>& reading,
@@ -94,7 +94,9 @@ Status find_position(const SequenceTable& table, const std::string& name, IdFact
                          : bad_request("explain takes a name and an ID, which is at least 1");
   const SequenceId sequence = table.find(name);
   const auto below =
-      sequence == 0 ? 0 : table.at(sequence).next_id().value_or(table.at(sequence).high_water());
+      sequence == 0
+          ? 0
+          : table.at(sequence).next_id().value_or(table.at(sequence).definition().high_water());
   const auto place = facts.progression->find(facts.id, below);
   if (!place) return facts.progression->no_id(name, facts.id);
   facts.ordinal = place->ordinal;
@@ -110,7 +112,7 @@ void core_facts(const SequenceTable& table, const std::string& name, IdFacts& fa
   facts.lease = Token{};
   facts.forgotten = !facts.served && table.names().has_forgotten(name);
   if (!facts.served) return;
-  facts.high_water = table.at(sequence).high_water();
+  facts.high_water = table.at(sequence).definition().high_water();
   facts.leasing = table.at(sequence).leasing();
   for (const HeldRanges::Held& held : table.at(sequence).held().ranges()) {
     if (facts.ordinal < held.range.begin() || facts.ordinal >= held.range.end()) continue;
@@ -325,7 +327,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
     facts->available = audited.available();
     facts->out = audited.out();
     facts->returning = audited.draining().returning();
-    facts->high_water = audited.high_water();
+    facts->high_water = audited.definition().high_water();
     facts->progression = audited.settings().progression.compiled;
   };
   const auto answer = [reply, facts] {
