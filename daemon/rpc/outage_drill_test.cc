@@ -93,11 +93,11 @@ struct Drill {
   Sequence& orders() { return world.core.sequence("orders"); }
   // What operators are told, and what SeqdNoIdsLeft and SeqdRunwayShort are made of.
   void check_agrees() {
-    INFO("served " << served << ", failed " << failed << ", state " << orders().state_name());
-    CHECK((orders().state_name() == "stopped") == last_failed);
+    INFO("served " << served << ", failed " << failed << ", state " << state_name(orders()));
+    CHECK((state_name(orders()) == "stopped") == last_failed);
     CHECK(value("seqd_stopped_sequences") == (last_failed ? "1" : "0"));
     CHECK(value("seqd_store_up{store=\"default\"}") == (last_failed ? "0" : "1"));
-    CHECK(orders().error().ok() == !last_failed);
+    CHECK(request_error(orders()).ok() == !last_failed);
     if (last_failed) CHECK(std::stod(value("seqd_runway_seconds")) == 0);
   }
 
@@ -183,7 +183,7 @@ TEST_CASE("OutageDrill: a store that hangs is down when its time is over", "[out
     REQUIRE(seconds < 600);
     here.second();
   }
-  CHECK(here.orders().error().text().find("has not answered within its timeout") !=
+  CHECK(request_error(here.orders()).text().find("has not answered within its timeout") !=
         std::string::npos);
   CHECK(here.world.core.events.count(EventKind::store_down) == 1);
   while (!here.last_failed) here.second();
@@ -202,11 +202,11 @@ TEST_CASE("OutageDrill: a request that does not wait is a caller, too", "[outage
   Drill here(Asks::next);
   here.world.core.store.leases = {here.away};
   CHECK(here.world.ask(*here.line, next_request(1, "orders", 0)).code == ErrorCode::UNAVAILABLE);
-  CHECK(here.orders().state_name() == "stopped");
+  CHECK(state_name(here.orders()) == "stopped");
   CHECK(here.value("seqd_stopped_sequences") == "1");
   here.asking = false;
   here.minute();
-  CHECK(here.orders().state_name() == "ready");
+  CHECK(state_name(here.orders()) == "ready");
   CHECK(here.value("seqd_stopped_sequences") == "0");
 }
 

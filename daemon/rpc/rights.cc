@@ -59,7 +59,8 @@ bool may_know(const MethodContext& context, const Peer& peer, std::string_view n
 Status check_may_know(const MethodContext& context, const Peer& peer, std::string_view name,
                       std::string_view method) {
   const SequenceId id = context.table.find(name);
-  const bool is_configured = id == 0 || context.table.at(id).stop() != Stop::unconfigured;
+  const bool is_configured =
+      id == 0 || context.table.at(id).stop_cause() != StopCause::unconfigured;
   const bool knows = is_configured ? may_know(context, peer, name, context.table.access_of(name))
                                    : check_administers(context.control, peer, "").ok();
   if (knows) return {};

@@ -104,13 +104,13 @@ TEST_CASE("WhoMayNotTakeSeesNothingOfTheVolume", "[rpc]") {
   CHECK(row(1'002).at("issued") == "1");
   // Without a table it is not known who may take.
   service.world.core.sequence("orders").set_stopped(
-      {Stop::unconfigured, {ErrorCode::NO_SEQUENCE, "not configured any more"}});
+      {StopCause::unconfigured, {ErrorCode::NO_SEQUENCE, "not configured any more"}});
   CHECK(service.by(1'002, request("peek", "orders")) == ErrorCode::DENIED);
   CHECK(service.by(0, request("peek", "orders")) != ErrorCode::DENIED);
   CHECK(row(1'002).at("issued") == "nil");
   CHECK(row(0).at("issued") == "1");
   service.world.core.sequence("orders").set_stopped(
-      {Stop::regressed, {ErrorCode::SEQ_REGRESSED, "17 was leased"}});
+      {StopCause::regressed, {ErrorCode::SEQ_REGRESSED, "17 was leased"}});
   CHECK(row(kStranger).at("error") == "SEQ_REGRESSED");
   CHECK(row(0).at("error") == "SEQ_REGRESSED: 17 was leased");
 }

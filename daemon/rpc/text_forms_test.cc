@@ -204,7 +204,7 @@ TEST_CASE("TextsThatWaitWhileTheFormatChangesAreRefusedAndUseNoId", "[text_forms
   for (int texts = 0; texts < 3; ++texts)
     service.world.send(*service.line, request("next_text", "ids"));
   service.world.turn();
-  REQUIRE(service.world.core.table->at(id).waiting() == 4);
+  REQUIRE(service.world.core.table->at(id).waiters().size() == 4);
   service.set("{number:6,base16}");
   service.reload();
   service.world.settle();
@@ -212,7 +212,7 @@ TEST_CASE("TextsThatWaitWhileTheFormatChangesAreRefusedAndUseNoId", "[text_forms
   for (const Reply& reply : service.line->replies())
     refused += reply.code == ErrorCode::SEQ_CHANGED ? 1 : 0;
   CHECK(refused == 3);
-  CHECK(service.world.core.table->at(id).issued() == available + 2);
+  CHECK(service.world.core.table->at(id).issuer().issued() == available + 2);
 }
 
 TEST_CASE("ReloadRecordsNoFormWhileNoTextIsIssued", "[text_forms]") {
@@ -227,7 +227,7 @@ TEST_CASE("ReloadRecordsNoFormWhileNoTextIsIssued", "[text_forms]") {
   service.world.send(*service.line,
                      range_request(7, "ids", service.world.core.table->at(id).available() + 1));
   service.world.turn();
-  REQUIRE(service.world.core.table->at(id).waiting() == 1);
+  REQUIRE(service.world.core.table->at(id).waiters().size() == 1);
   service.set("{number:6,base16}");
   service.reload();
   service.world.settle();

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/core/sequence/sequence_state.h"
 #include "daemon/state/decommission_mark.h"
 #include "daemon/state/log_format.h"
 #include "tests/sim/site.h"
@@ -221,7 +222,7 @@ void Process::load_settings() {
     not_applied_.insert(std::string(base_of(name)));
     // One without a table until now may have come back as another.
     const bool is_kept = before.contains(std::string(base_of(name))) && is_configured(name);
-    if (is_kept && table_->at(table_->find(name)).stopped().ok())
+    if (is_kept && table_->at(table_->find(name)).stop_error().ok())
       stage_.history.violation("a setting of " + name + " was not applied that may be changed");
   }
   request_turn();
@@ -335,7 +336,7 @@ void Process::check() {
     // As the settings were when they came in, at most. A range that was parked is taken whole.
     const Profile& profile = stage_.profile;
     const std::int64_t more = profile.reuse == Reuse::parked ? profile.lease_max : 0;
-    if (sequence->waiting() > SiteSettings::kMaxWaiters) wrong("more wait than may");
+    if (sequence->waiters().size() > SiteSettings::kMaxWaiters) wrong("more wait than may");
     if (sequence->available() > profile.max_available() + more)
       wrong("more is available than may be");
   }

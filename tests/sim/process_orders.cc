@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "daemon/core/sequence/sequence_state.h"
 #include "daemon/core/text/period.h"
 #include "daemon/state/decommission_mark.h"
 #include "tests/sim/process.h"
@@ -28,8 +29,8 @@ void Process::begin_stop() {
 // Of `name`, what is left of a period that the configuration does not know any more; 0: nothing.
 SequenceId Process::find_left_over(std::string_view name) const {
   for (const Sequence* sequence : table_->sequences().all()) {
-    const bool is_left = !period_of(sequence->name()).empty() && !sequence->holds_nothing() &&
-                         sequence->stop() == Stop::unconfigured;
+    const bool is_left = !period_of(sequence->name()).empty() && !holds_nothing(*sequence) &&
+                         sequence->stop_cause() == StopCause::unconfigured;
     if (is_left && base_of(sequence->name()) == name) return sequence->id();
   }
   return 0;
@@ -41,7 +42,7 @@ void Process::drain(const char* sequence) {
   if (!turn_->serving() || id == 0) return;
   // What becomes of a return that is given up is known to the former counter only.
   const Sequence& drained = table_->at(id);
-  const bool gives_up = place_.elsewhere || !drained.is_configured();
+  const bool gives_up = place_.elsewhere || !seqd::is_configured(drained);
   if (gives_up && drained.draining().returning() > 0) return;
   const std::int64_t timeout_ms = stage_.random.between(0, 6'000);
   excuses_.wait_until(stage_.time.monotonic_ms() + timeout_ms + Excuses::kSoonMs);
@@ -116,7 +117,7 @@ void Process::resume_stores() {
     const StoreScope* scope = table_->scopes().find(database->name());
     if (scope == nullptr || !scope->restored() || database->is_put_back()) continue;
     for (const Sequence* sequence : table_->sequences().all()) {
-      if (&sequence->scope() != scope || !sequence->awaits_advance() || sequence->in_flight())
+      if (&sequence->scope() != scope || !awaits_advance(*sequence) || in_flight(*sequence))
         continue;
       table_->orders().advance(sequence->id(), 0, true, [](const Result<std::int64_t>&) {});
     }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/core/sequence/sequence_state.h"
 #include "daemon/core/table/sequence_table.h"
 #include "tests/unit/memory_log.h"
 #include "tests/unit/memory_pages.h"

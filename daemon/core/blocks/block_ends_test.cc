@@ -30,7 +30,7 @@ TEST_CASE("BlocksEndBeforeADrainAPeriodsEndAndAStop") {
     f.world.table->begin_stop({ErrorCode::STOPPING, "stopping"});
     f.world.turn();
     CHECK(f.sequence().available() == available + 8);
-    CHECK(f.sequence().next_id() == block.first + 2);
+    CHECK(f.sequence().held().next_id() == block.first + 2);
     CHECK_FALSE(f.grant(2, 1, 10));
   }
   SECTION("a change of the configuration") {
@@ -51,7 +51,7 @@ TEST_CASE("BlocksEndBeforeADrainAPeriodsEndAndAStop") {
     CHECK(f.sequence().totals().gaps == available + 8);
   }
   SECTION("a sequence that is stopped") {
-    f.sequence().set_stopped({Stop::regressed, {ErrorCode::SEQ_REGRESSED, "set back"}});
+    f.sequence().set_stopped({StopCause::regressed, {ErrorCode::SEQ_REGRESSED, "set back"}});
     CHECK(f.sequence().available() == available + 8);
   }
   f.take(block, 0, 1, 1);
@@ -95,7 +95,7 @@ TEST_CASE("ABlockThatHasTheRestOfAPeriodEndsWithIt") {
   here.wait(kHourMs);
   CHECK(here.world.pages.slot(client, 0).limit == 0);
   CHECK(here.of(kFirst)->out() == 0);
-  CHECK(here.of(kFirst)->issued() == 5);
+  CHECK(here.of(kFirst)->issuer().issued() == 5);
   CHECK(here.of(kFirst)->totals().gaps == 5);
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("BlocksOutsideTheBoundsEndAndLeave") {
   f.world.settings.by_name.at("orders").max_value = high.first + 4;
   f.world.table->apply_settings(f.world.limits);
   CHECK(f.sequence().out() == 10);
-  CHECK(f.sequence().next_id() == high.first);
+  CHECK(f.sequence().held().next_id() == high.first);
   CHECK(f.sequence().available() == 5);
   f.world.turn();
   f.blocks().end_client(f.client);

@@ -86,7 +86,7 @@ TEST_CASE("BlocksAndReservationsTogetherAreBounded") {
         break;
       case 3:
         // It may wait beside the blocks, and hang up before it is served.
-        if (f.sequence().waiting() == 0)
+        if (f.sequence().waiters().size() == 0)
           static_cast<void>(f.world.range("orders", 1 + f.world.random.next() % kMost, {5}));
         break;
       case 4:

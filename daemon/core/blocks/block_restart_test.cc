@@ -29,7 +29,7 @@ TEST_CASE("AKillLeavesBlocksOutAndTheClientContinues") {
   // The repeat of a request that was not answered finds its block.
   CHECK(f.blocks().granted_to(f.client, 1)->granted.begin == block.first);
   f.blocks().end_client(f.client);
-  CHECK(f.sequence().next_id() == block.first + 6);
+  CHECK(f.sequence().held().next_id() == block.first + 6);
   f.use_the_rest();
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("BlocksOfAClientThatDoesNotComeBackEnd") {
   CHECK(f.sequence().out() == 10);
   f.world.advance(2);
   CHECK(f.sequence().out() == 0);
-  CHECK(f.sequence().next_id() == block.first + 5);
+  CHECK(f.sequence().held().next_id() == block.first + 5);
   f.take(block, 0, 1, 3);  // it has ended
   f.use_the_rest();
 }
@@ -61,7 +61,7 @@ TEST_CASE("AGrantThatDidNotReachThePageIsUntaken") {
   CHECK(f.world.pages.slot(f.client, 0).taken == 7);
   CHECK(f.sequence().out() == 10);
   f.world.advance(BlockTable::kReturnMs + 1);
-  CHECK(f.sequence().next_id() == former.first + 7);
+  CHECK(f.sequence().held().next_id() == former.first + 7);
   f.use_the_rest();
 }
 
@@ -77,14 +77,14 @@ TEST_CASE("APageIsNotMadeAgainBeforeTheEndOfItsBlocksIsRecorded") {
     f.world.restart();
     f.world.settle();
     f.world.advance(BlockTable::kReturnMs + 1);
-    CHECK(f.sequence().next_id() == block.first + 4);
+    CHECK(f.sequence().held().next_id() == block.first + 4);
     f.use_the_rest();
   }
   SECTION("it is asked for again") {
     CHECK(again.code() == ErrorCode::UNAVAILABLE);
     f.world.turn();
     CHECK(f.blocks().open_page(f.client, Blocks::kUser).ok());
-    CHECK(f.sequence().next_id() == block.first + 4);
+    CHECK(f.sequence().held().next_id() == block.first + 4);
     f.use_the_rest();
   }
 }
@@ -99,7 +99,7 @@ TEST_CASE("BlocksOfASequenceThatIsNotConfiguredAnyMoreEndAtTheStart") {
   f.world.settings.by_name.erase("orders");
   f.world.start();
   const Sequence& stopped = f.world.table->at(f.world.table->find("orders"));
-  CHECK(stopped.stopped().code() == ErrorCode::NO_SEQUENCE);
+  CHECK(stopped.stop_error().code() == ErrorCode::NO_SEQUENCE);
   CHECK(stopped.out() == 0);
   CHECK(stopped.totals().issued == before.issued + 4);
   CHECK(stopped.totals().gaps == before.gaps);
@@ -123,7 +123,7 @@ TEST_CASE("BlocksThatTheConfigurationDoesNotAllowAnyMoreEndAtAStart") {
   Blocks f;
   const Run block = f.out(1, 0, 10);
   f.take(block, 0, 1, 4);
-  const std::int64_t issued = f.sequence().issued();
+  const std::int64_t issued = f.sequence().issuer().issued();
   const std::int64_t available = f.sequence().available();
   f.world.kill();
   SECTION("the sequence has none") {
@@ -140,7 +140,7 @@ TEST_CASE("BlocksThatTheConfigurationDoesNotAllowAnyMoreEndAtAStart") {
   f.take(block, 0, 1, 1);
   CHECK(f.used.size() == 4);
   CHECK(f.sequence().out() == 0);
-  CHECK(f.sequence().issued() == issued + 4);
+  CHECK(f.sequence().issuer().issued() == issued + 4);
   CHECK(f.sequence().available() == available + 6);
   CHECK(f.sequence().totals().gaps == 0);
 }

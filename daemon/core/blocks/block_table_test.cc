@@ -14,7 +14,7 @@ namespace {
 
 TEST_CASE("ABlockIsTakenFromTheFrontAndReportedAfterItsRecord") {
   Blocks f;
-  const std::int64_t next = *f.sequence().next_id();
+  const std::int64_t next = *f.sequence().held().next_id();
   const std::int64_t available = f.sequence().available();
   const std::optional<Run> run = f.grant(1, 0, 10);
   REQUIRE(run);
@@ -36,12 +36,12 @@ TEST_CASE("WhatWasNotTakenIsIssuedNext") {
   Blocks f;
   const Run block = f.out(1, 0, 10);
   f.take(block, 0, 1, 4);
-  const std::int64_t issued = f.sequence().issued();
+  const std::int64_t issued = f.sequence().issuer().issued();
   f.blocks().end_client(f.client);
   f.world.turn();
   CHECK(f.sequence().out() == 0);
-  CHECK(f.sequence().issued() == issued + 4);
-  CHECK(f.sequence().next_id() == block.first + 4);
+  CHECK(f.sequence().issuer().issued() == issued + 4);
+  CHECK(f.sequence().held().next_id() == block.first + 4);
   CHECK(f.world.pages.pages.empty());
   CHECK(f.blocks().empty());
   f.use_the_rest();
@@ -49,7 +49,7 @@ TEST_CASE("WhatWasNotTakenIsIssuedNext") {
 
 TEST_CASE("ASlotThatIsUsedAgainEndsItsBlock") {
   Blocks f;
-  const std::int64_t issued = f.sequence().issued();
+  const std::int64_t issued = f.sequence().issuer().issued();
   const Run first = f.out(1, 0, 10);
   f.take(first, 0, 1, 10);
   const Run second = f.out(2, 0, 10);
@@ -58,7 +58,7 @@ TEST_CASE("ASlotThatIsUsedAgainEndsItsBlock") {
   const Run third = f.out(3, 0, 10);
   CHECK(third.first == second.first + 3);
   f.take(third, 0, 3, 2);
-  CHECK(f.sequence().issued() == issued + 13);
+  CHECK(f.sequence().issuer().issued() == issued + 13);
   CHECK(f.sequence().out() == 10);
   f.blocks().end_client(f.client);
   f.use_the_rest();
@@ -73,7 +73,7 @@ TEST_CASE("ABlockWhosePageIsGoneIsAGap") {
   f.blocks().end_client(f.client);
   f.world.turn();
   CHECK(f.sequence().totals().gaps == gaps + 10);
-  CHECK(f.sequence().next_id() == block.first + 10);
+  CHECK(f.sequence().held().next_id() == block.first + 10);
   CHECK(f.world.events.count(EventKind::gap_block_lost) == 1);
   f.use_the_rest();
 }
@@ -84,7 +84,7 @@ TEST_CASE("APageThatSaysWhatCannotBeMakesItsBlockAGap") {
   f.world.pages.slot(f.client, 0).taken = 11;
   f.blocks().end_client(f.client);
   CHECK(f.sequence().totals().gaps == 10);
-  CHECK(f.sequence().next_id() == block.first + 10);
+  CHECK(f.sequence().held().next_id() == block.first + 10);
 }
 
 TEST_CASE("ABlockThatCannotBeReportedEndsUntaken") {

@@ -15,7 +15,7 @@ TEST_CASE("WhatIsAboveALoweredMaximumWaitsForTheLogAndIsNotIssued", "[full_log]"
   Orders orders;
   orders.fill();
   CoreWorld& world = orders.world;
-  const std::int64_t next = *orders.sequence().next_id();
+  const std::int64_t next = *orders.sequence().held().next_id();
   world.log.accepts = false;
   world.settings.by_name["orders"].max_value = next;
   REQUIRE(world.table->apply_settings(world.limits).empty());

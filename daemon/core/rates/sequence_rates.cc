@@ -6,6 +6,7 @@
 #include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/sequence/sequence.h"
+#include "daemon/core/sequence/sequence_state.h"
 
 namespace seqd {
 namespace {
@@ -20,10 +21,10 @@ bool is_faster(const SequenceRates::Row& a, const SequenceRates::Row& b) {
 
 // It has nothing that it may issue, and a request needs IDs; or not enough, and one has failed.
 // Until its store has confirmed the claim, the available IDs are not issued.
-bool starves(const Sequence& sequence) {
-  if (sequence.starves()) return true;
+bool lacks_ids(const Sequence& sequence) {
+  if (starves(sequence)) return true;
   const bool has_none = sequence.available() == 0 || !sequence.scope().owned();
-  return has_none && (sequence.waiting() > 0 || sequence.wants());
+  return has_none && (sequence.waiters().size() > 0 || sequence.replenisher().wants());
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ void SequenceRates::step(std::int64_t now_ms, std::int64_t available, std::int64
   for (std::size_t samples = 0; samples < kSamplesPerStep && next_ < entries_.size(); ++samples) {
     Entry& entry = entries_[next_];
     sample(entry, now_ms);
-    if (entry.idle_ms >= kIdleMs && !starves(*entry.sequence)) {
+    if (entry.idle_ms >= kIdleMs && !lacks_ids(*entry.sequence)) {
       remove(next_);
       continue;
     }
@@ -76,7 +77,7 @@ void SequenceRates::step(std::int64_t now_ms, std::int64_t available, std::int64
 }
 
 void SequenceRates::sample(Entry& entry, std::int64_t now_ms) {
-  const std::int64_t issued = entry.sequence->issued();
+  const std::int64_t issued = entry.sequence->issuer().issued();
   ASSERT(issued >= entry.issued);
   const std::int64_t passed_ms = now_ms - entry.at_ms;
   if (entry.at_ms >= 0 && passed_ms < kShortestMs) return;
@@ -110,7 +111,7 @@ bool SequenceRates::is_shown(const Entry& entry) const {
 }
 
 std::optional<std::int64_t> SequenceRates::runway_of(const Entry& entry) {
-  if (starves(*entry.sequence)) return 0;
+  if (lacks_ids(*entry.sequence)) return 0;
   if (entry.rate <= 0) return std::nullopt;
   const double ms =
       static_cast<double>(entry.sequence->available()) * 1'000.0 / static_cast<double>(entry.rate);

@@ -104,7 +104,7 @@ TEST_CASE("WhoWaitsInVainHasARunwayOfZeroAsLongAsItWants", "[sequence_rates]") {
   here.world.store.leases.assign(100, {ScriptedStore::LeaseScript::Kind::refuse});
   here.issue("orders", 1);
   Sequence& orders = here.world.sequence("orders");
-  REQUIRE((orders.available() == 0 && orders.waiting() == 1));
+  REQUIRE((orders.available() == 0 && orders.waiters().size() == 1));
   here.step();
   CHECK(here.rates().smallest()->ms == 0);
   CHECK(here.rates().runway_ms(orders) == 0);
@@ -112,7 +112,7 @@ TEST_CASE("WhoWaitsInVainHasARunwayOfZeroAsLongAsItWants", "[sequence_rates]") {
     here.world.store.leases.assign(100, {ScriptedStore::LeaseScript::Kind::refuse});
     here.step(60 * kSecond);
   }
-  REQUIRE(orders.waiting() == 0);
+  REQUIRE(orders.waiters().size() == 0);
   CHECK(here.rates().smallest()->ms == 0);
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("WhatMayNotBeIssuedYetIsNoRunway", "[sequence_rates]") {
   REQUIRE_FALSE(daemon.world.next("orders"));
   daemon.world.settle();
   Sequence& orders = daemon.world.sequence("orders");
-  REQUIRE((orders.available() > 0 && orders.waiting() == 1));
+  REQUIRE((orders.available() > 0 && orders.waiters().size() == 1));
   daemon.world.table->accounts().sample_rates(daemon.world.time.monotonic_ms(),
                                               daemon.world.table->blocks().ids());
   CHECK(daemon.world.table->accounts().rates().runway_ms(orders) == 0);

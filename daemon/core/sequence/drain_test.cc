@@ -74,7 +74,7 @@ TEST_CASE("WhatFailedBeforeADrainIsNotLeasedForBehindIt", "[core]") {
   here.world.settle();
   CHECK(here.world.store.lease_calls.size() == leases);
   CHECK(here.sequence().available() == 0);
-  CHECK(here.sequence().state_name() == "ready");
+  CHECK(state_name(here.sequence()) == "ready");
 }
 
 TEST_CASE("WithReuseTailTheCounterGoesBackAndTheNextLeaseBeginsThere", "[core]") {
@@ -113,7 +113,7 @@ TEST_CASE("WhatAnotherHostGaveBackBelowOursIsNoRegression", "[core]") {
   // Nothing above 100 was used here, but 100 was.
   here.world.store.next_id["orders"] = 100;
   CHECK(here.one() == -1);
-  CHECK(here.sequence().stopped().code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(here.sequence().stop_error().code() == ErrorCode::SEQ_REGRESSED);
 }
 
 TEST_CASE("AParkedRangeIsTakenBeforeTheCounterMovesThoughItLiesBelowTheHighWaterMark", "[core]") {
@@ -153,7 +153,7 @@ TEST_CASE("WhatWasWantedBeforeADrainIsNotLeasedBehindIt", "[core]") {
   while (here.sequence().available() > 3) REQUIRE(here.one() > 0);
   here.world.turn();
   here.world.flush();
-  REQUIRE(here.sequence().in_flight());
+  REQUIRE(in_flight(here.sequence()));
   here.begin();
   here.world.settle();
   REQUIRE(here.report.has_value());

@@ -7,6 +7,7 @@
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/log/gap_event.h"
 #include "daemon/core/sequence/sequence_budgets.h"
+#include "daemon/core/sequence/sequence_state.h"
 
 namespace seqd {
 namespace {
@@ -35,6 +36,10 @@ Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const Sequenc
       issuer_(context, definition, this->settings().max_unsynced),
       replenisher_(context, this->settings()),
       drain_(context.core, open_) {}
+
+SequenceTotals Sequence::totals() const {
+  return {id(), leased_, issuer_.issued(), returned_, gaps_, unknown_};
+}
 
 // --- requests
 
@@ -84,7 +89,7 @@ std::int64_t Sequence::cancel(SessionId session, const Status& why) {
 }
 
 void Sequence::expire_waiters() {
-  const Status cause = error();
+  const Status cause = request_error(*this);
   waiters_.expire({ErrorCode::UNAVAILABLE,
                    "no ID of \"" + name() + "\" within the time allowed: " +
                        (cause.ok() ? "the store has not answered yet" : cause.to_string())});
@@ -185,8 +190,8 @@ void Sequence::prepare() {
   if (open_ != nullptr || !replenisher_.due(held(), demand) || !context_.scope.verified() ||
       !context_.core.log.accepting())
     return;
-  if (may_meet_parked() && gate_.state() == SequenceGate::State::looking) return;
-  if (may_meet_parked())
+  if (may_meet_parked(*this) && gate_.state() == SequenceGate::State::looking) return;
+  if (may_meet_parked(*this))
     return counter_regressed(
         {ErrorCode::SEQ_REGRESSED,
          "ranges that are parked at the counter to which \"" + name() +
@@ -207,8 +212,8 @@ void Sequence::log_failed() {
 // --- the counter
 
 void Sequence::end_advance(const Result<std::int64_t>& next_id) {
-  ASSERT(advances_ > 0);
-  --advances_;
+  ASSERT(floor_.is_advancing());
+  floor_.advance_over();
   touch();
   if (!next_id.ok()) return;
   context_.core.events.raise(
@@ -216,27 +221,23 @@ void Sequence::end_advance(const Result<std::int64_t>& next_id) {
        "\"" + name() + "\" is leased from " + std::to_string(*next_id) + " on",
        {{"SEQUENCE", name()}, {"NEXT", std::to_string(*next_id)}}});
   replenisher_.mended();
-  if (stop() != Stop::regressed && stop() != Stop::restored) return;
-  raised_to_ = 0;
+  if (stop_cause() != StopCause::regressed && stop_cause() != StopCause::restored) return;
+  floor_.forget_raised();
   if (!context_.scope.restored()) go_on();
 }
 
 bool Sequence::counter_read(const CounterReading& reading) {
-  if (reading.floor > reading.next_id && stop() == Stop::none) {
+  if (reading.floor > reading.next_id && stop_cause() == StopCause::none) {
     counter_regressed({ErrorCode::SEQ_REGRESSED,
                        "the counter of \"" + name() + "\" holds " +
                            std::to_string(reading.next_id) + " as its next ID, below its floor, " +
                            std::to_string(reading.floor) +
                            ": it was set back; move it forward (seqctl advance)"});
   }
-  // An advance for every host leaves a floor. Another copy has another one; its counter may be
-  // higher, too, where other hosts leased from it.
-  const std::int64_t raised = std::max(raised_to_, definition_.high_water());
-  raised_to_ = context_.scope.restored() && reading.floor >= raised ? reading.floor : 0;
-  floor_ = std::max(floor_, reading.floor);
+  floor_.read(reading, context_.scope.restored(), definition_.high_water());
   withdraw();
   touch();
-  return !awaits_advance();
+  return !awaits_advance(*this);
 }
 
 void Sequence::looked(bool over) {
@@ -247,22 +248,23 @@ void Sequence::looked(bool over) {
 }
 
 void Sequence::withdraw() {
-  if (!context_.scope.owned() || stopping()) return;
+  if (!context_.scope.owned() || context_.refusals.winds_down()) return;
   // Nothing is issued until what has to leave has left; in blocks neither, from this moment on.
-  if (out_ > 0) context_.table.blocks().end_outside(id(), floor_, settings().last_position());
+  if (out_ > 0)
+    context_.table.blocks().end_outside(id(), floor_.ordinal(), settings().last_position());
   withdraw_available();
 }
 
 // All that is needed where a block has ended: the others are not looked at for each.
 void Sequence::withdraw_available() {
-  if (!context_.scope.owned() || stopping()) return;
+  if (!context_.scope.owned() || context_.refusals.winds_down()) return;
   const std::int64_t last = settings().last_position();
   gate_.set_withdrawing(!context_.core.log.accepting());
   if (gate_.withdrawing()) return touch();
   flush_issues();
-  for (const HeldRanges::Held& held : issuer_.held().take_below(floor_))
+  for (const HeldRanges::Held& held : issuer_.held().take_below(floor_.ordinal()))
     leave(held, GapCause::superseded,
-          "the counter was advanced to " + std::to_string(floor_) + " for every host");
+          "the counter was advanced to " + std::to_string(floor_.ordinal()) + " for every host");
   for (const HeldRanges::Held& held : issuer_.held().take_above(last))
     leave(held, GapCause::out_of_bounds,
           settings().progression.compiled != nullptr
@@ -289,13 +291,13 @@ void Sequence::leave(const HeldRanges::Held& held, GapCause cause, const std::st
 // --- refusing, settings, the end
 
 void Sequence::set_stopped(Stopped stopped) {
-  ASSERT(stopped.by != Stop::none && !stopped.why.ok());
+  ASSERT(stopped.by != StopCause::none && !stopped.why.ok());
   gate_.set_stopped(std::move(stopped));
   fail_stopped();
 }
 
 void Sequence::counter_regressed(const Status& why) {
-  set_stopped({Stop::regressed, why});
+  set_stopped({StopCause::regressed, why});
 }
 
 void Sequence::scope_refused() {
@@ -304,7 +306,7 @@ void Sequence::scope_refused() {
 }
 
 void Sequence::fail_stopped() {
-  const Status& why = stopped();
+  const Status& why = stop_error();
   ASSERT(!why.ok());
   end_blocks();
   waiters_.fail(why);
@@ -321,7 +323,7 @@ void Sequence::go_on() {
   adopt();
 }
 
-void Sequence::requests_refused() {
+void Sequence::refusing_changed() {
   gate_.update();
   const Status& why = context_.refusals.refusing;
   if (!why.ok()) waiters_.fail(why);
@@ -342,11 +344,11 @@ void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings,
   end_blocks_above_bound();
   withdraw();
   touch();
-  if (stop() != Stop::unconfigured) return;
+  if (stop_cause() != StopCause::unconfigured) return;
   // It is configured again.
   gate_.set_stopped({});
-  if (stop() != Stop::none) return fail_stopped();
-  gate_.set_looks(!holds_nothing());
+  if (stop_cause() != StopCause::none) return fail_stopped();
+  gate_.set_looks(!holds_nothing(*this));
   go_on();
 }
 

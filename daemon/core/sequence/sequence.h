@@ -12,6 +12,7 @@
 
 #include "daemon/core/blocks/block_table.h"
 #include "daemon/core/log/state_image.h"
+#include "daemon/core/sequence/counter_floor.h"
 #include "daemon/core/sequence/drain.h"
 #include "daemon/core/sequence/exhaustion.h"
 #include "daemon/core/sequence/issuer.h"
@@ -36,27 +37,22 @@ class Sequence final : private StoreOperation::Owner {
   const StoreScope& scope() const { return context_.scope; }
   const SequenceSettings& settings() const { return definition_.settings(); }
   SequenceTotals totals() const;
-  std::int64_t issued() const { return issuer_.issued(); }  // as totals() has it
   const HeldRanges& held() const { return issuer_.held(); }
   std::int64_t available() const { return held().available(); }
   std::int64_t out() const { return out_; }  // IDs of its blocks, see BlockTable
   std::int64_t blocks_out() const { return out_ == 0 ? 0 : context_.table.blocks().size_of(id()); }
-  std::optional<std::int64_t> next_id() const { return held().next_id(); }
-  std::optional<std::int64_t> last_issued() const { return issuer_.last_issued(); }
-  std::int64_t waiting() const { return waiters_.size(); }
   const WaiterQueue& waiters() const { return waiters_; }
   const Exhaustion& exhaustion() const { return exhaustion_; }
   const Drain& draining() const { return drain_; }
   bool leasing() const { return open_ != nullptr && open_->lease() != nullptr; }
-  bool wants() const { return replenisher_.wants(); }
-  bool in_flight() const;      // an operation of it is with the log or the store
-  bool holds_nothing() const;  // nothing available, out, being leased or returned
-  bool awaits_advance() const, refuses() const, is_configured() const, starves() const,
-      may_meet_parked() const;
-  std::string_view state_name() const;  // "ready", "fetching", "waiting" or "stopped"
-  Status error() const;  // why it is stopped, else why the last lease failed; OK when neither
-  Stop stop() const { return gate_.stop(); }
-  const Status& stopped() const { return gate_.stopped(); }  // why; OK: nothing stops it
+  const Issuer& issuer() const { return issuer_; }
+  const Replenisher& replenisher() const { return replenisher_; }
+  const CounterFloor& floor() const { return floor_; }
+  bool has_operation() const { return open_ != nullptr; }  // it is leasing, or returns a range
+  bool has_operation_in_flight() const { return has_operation() && open_->in_flight(); }
+  bool fetches() const;  // a lease is under way or put off
+  StopCause stop_cause() const { return gate_.stop_cause(); }
+  const Status& stop_error() const { return gate_.stop_error(); }  // OK: nothing stops it
   SequenceNotes& notes() const { return notes_; }
   // One ID. False: it has to wait.
   bool issue_one(const Caller& caller, std::int64_t* id, IssueAs as = {}) {
@@ -74,7 +70,8 @@ class Sequence final : private StoreOperation::Owner {
   std::int64_t cancel(SessionId session, const Status& why = {});  // so many; OK: unanswered
   void pump();  // decides what to do next, at the end of a turn in which touched() was called
   void flush_issues() { issuer_.flush(); }
-  void begin_advance() { ++advances_; }  // of the counter: until its end nothing is returned
+  // Of the counter: until its end nothing is returned.
+  void begin_advance() { floor_.advance_began(); }
   void end_advance(const Result<std::int64_t>& next_id);  // resumes what the counter had stopped
   bool counter_read(const CounterReading& reading);       // withdraws; false: it awaits an advance
   void looked(bool over);  // over: its floor need not be waited for; else the store does not answer
@@ -83,7 +80,7 @@ class Sequence final : private StoreOperation::Owner {
   void set_stopped(Stopped stopped);  // by its configuration: requests fail
   void scope_refused();               // they fail with StoreScope::last_error()
   void apply_settings(std::shared_ptr<const SequenceSettings> settings, const std::string& key);
-  void requests_refused(), log_failed(), begin_stop();  // TableRefusals has another one
+  void refusing_changed(), log_failed(), ending_began();  // TableRefusals has another one
 
   // Over the end of a process, and of an ownership: sequence_restart.cc.
   void restore(const SequenceImage& image);
@@ -106,7 +103,6 @@ class Sequence final : private StoreOperation::Owner {
   void return_happened(const OperationEvent& event, const ReturnOpened& opened);
   void step_drain(), end_drain(), drain_changed(), lower_high_water(), met_older_copy();
   void written_off(std::int64_t begin, std::int64_t end, GapCause cause);
-  bool fetches() const, stopping() const;  // a lease is under way or put off; none is begun
   void note_issued() { replenisher_.want(), touch(); }
   void touch() {
     if (!std::exchange(touched_, true)) context_.table.touched(*this);
@@ -121,8 +117,7 @@ class Sequence final : private StoreOperation::Owner {
   void surrender(GapCause cause, const std::string& why);  // that, and what is available: a gap
 
   std::int64_t leased_ = 0, returned_ = 0, gaps_ = 0, unknown_ = 0;  // see SequenceTotals
-  std::int64_t floor_ = 0, raised_to_ = 0;  // AdvanceRequest::withdraw; that of an older copy
-  std::int64_t advances_ = 0;               // under way
+  CounterFloor floor_;
   SequenceGate gate_;     // of it the end, and from here on, is what a request and its turn look at
   std::int64_t out_ = 0;  // IDs in blocks
   const SequenceContext& context_;

@@ -7,6 +7,7 @@
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/log/gap_event.h"
 #include "daemon/core/sequence/sequence.h"
+#include "daemon/core/sequence/sequence_state.h"
 
 namespace seqd {
 namespace {
@@ -35,7 +36,7 @@ void Sequence::end_period() {
 
 void Sequence::period_over() {
   want_nothing();
-  if (!refuses() || stop() != Stop::none) return;
+  if (!is_failing(*this) || stop_cause() != StopCause::none) return;
   // No request of today is for it, and so none fails.
   replenisher_.mended();
   touch();
@@ -57,7 +58,7 @@ void Sequence::step_drain() {
   const Drain::Order& order = drain_.order();
   const bool late = drain_.is_late();
   // Right after a start what is available is not ours yet.
-  const bool busy = open_ != nullptr || advances_ > 0 || !context_.scope.verified();
+  const bool busy = open_ != nullptr || floor_.is_advancing() || !context_.scope.verified();
   if (busy && !late) return;
   for (int left = kMostATurn; !busy && !late; --left) {
     // The rest in a later turn.
@@ -139,7 +140,8 @@ void Sequence::return_happened(const OperationEvent& event, const ReturnOpened& 
       context_.core.events.raise({EventKind::return_failed,
                                   range + "\" is not returned yet: " + event.why.to_string(),
                                   {{"SEQUENCE", name()}, {"LEASE", to_hex(opened.token)}}});
-      if (!stopping()) open_->go_on_after(drain_.next_delay_ms(event.contended));
+      if (!context_.refusals.winds_down())
+        open_->go_on_after(drain_.next_delay_ms(event.contended));
       return;
   }
   drain_.return_over();

@@ -13,7 +13,7 @@ namespace seqd {
 struct SequenceContext;
 
 // What stops a sequence until it is mended; of several the first.
-enum class Stop : std::uint8_t {
+enum class StopCause : std::uint8_t {
   none,
   unconfigured,  // the configuration has no such sequence any more
   elsewhere,     // it has another counter for it, or lets it insert documents
@@ -23,7 +23,7 @@ enum class Stop : std::uint8_t {
 };
 
 struct Stopped {
-  Stop by = Stop::none;
+  StopCause by = StopCause::none;
   Status why;  // OK: nothing stops it
 };
 
@@ -48,9 +48,9 @@ class SequenceGate {
   bool open() const { return state_ == State::open || (looks_ && state() == State::open); }
   // The error of every request; OK: it may wait.
   Status refusal() const;
-  Stop stop() const { return stop_; }
-  // Why it is stopped; OK: it is not.
-  const Status& stopped() const;
+  StopCause stop_cause() const { return stop_cause_; }
+  // Why it is stopped; OK: nothing stops it.
+  const Status& stop_error() const;
   bool withdrawing() const { return withdrawing_; }
 
   // By the configuration or the counter; `none`: by neither any more.
@@ -59,10 +59,10 @@ class SequenceGate {
   void set_draining(bool draining) { draining_ = draining, update(); }
   void set_withdrawing(bool withdrawing) { withdrawing_ = withdrawing, update(); }
   // What the table or the scope refuses has changed.
-  void update() { stop_ = find_stop(), state_ = find_state(true); }
+  void update() { stop_cause_ = find_stop_cause(), state_ = find_state(true); }
 
  private:
-  Stop find_stop() const;
+  StopCause find_stop_cause() const;
   State find_state(bool store_answers) const;
   bool store_answers() const;
 
@@ -71,7 +71,7 @@ class SequenceGate {
   bool looks_ = false;
   bool draining_ = false;
   bool withdrawing_ = false;
-  Stop stop_;
+  StopCause stop_cause_;
   State state_;
 };
 

@@ -90,6 +90,12 @@ void Sequence::happened(const OperationEvent& event) {
   return_happened(event, *operation.range_return());
 }
 
+bool Sequence::fetches() const {
+  if (replenisher_.pausing()) return true;
+  if (!leasing() || open_->state() == StoreOperation::State::left) return false;
+  return open_->in_flight() || !context_.refusals.winds_down();
+}
+
 void Sequence::met_older_copy() {
   touch();
   context_.scope.found_restored();
@@ -98,7 +104,7 @@ void Sequence::met_older_copy() {
 // --- leases
 
 void Sequence::begin_lease(std::int64_t demand) {
-  ASSERT(open_ == nullptr && !stopping() && context_.scope.verified());
+  ASSERT(open_ == nullptr && !context_.refusals.winds_down() && context_.scope.verified());
   const Status removed = check_counter_kept(context_.table, *this);
   if (!removed.ok()) return cannot_lease(removed);
   const Result<std::int64_t> count =
@@ -129,7 +135,7 @@ void Sequence::lease_happened(const OperationEvent& event, const LeaseIntended& 
       ++unknown_;
       return replenisher_.abandoned();
     case Kind::unknown:
-      if (!stopping()) return open_->go_on();
+      if (!context_.refusals.winds_down()) return open_->go_on();
       break;
     case Kind::refused:
       if (!event.contended) {
@@ -195,7 +201,7 @@ void Sequence::cannot_lease(const Status& why) {
 // The next look-up of the lease that is open, or else the next lease.
 void Sequence::put_lease_off(bool contended) {
   const std::int64_t delay_ms = replenisher_.next_delay_ms(contended);
-  if (stopping()) return;
+  if (context_.refusals.winds_down()) return;
   if (open_ != nullptr) return open_->go_on_after(delay_ms);
   replenisher_.pause(delay_ms, [this] { touch(); });
 }

@@ -96,7 +96,7 @@ TEST_CASE("AvailableNeverExceedsTheGapBudget", "[sequence]") {
     REQUIRE(orders.sequence().available() <= 40);
   }
   REQUIRE(orders.sent().size() + 500 >= 500);
-  REQUIRE(orders.sequence().waiting() == 0);
+  REQUIRE(orders.sequence().waiters().size() == 0);
 }
 
 TEST_CASE("PermanentErrorIsAnsweredAtOnceAndTriedAgainAfterThePause", "[sequence]") {
@@ -106,7 +106,7 @@ TEST_CASE("PermanentErrorIsAnsweredAtOnceAndTriedAgainAfterThePause", "[sequence
   orders.world.settle();
   REQUIRE(orders.sent().size() == 1);
   REQUIRE(orders.sent()[0].status.code() == ErrorCode::STORE_REFUSED);
-  REQUIRE(orders.sequence().state_name() == "stopped");
+  REQUIRE(state_name(orders.sequence()) == "stopped");
   // During the pause callers hear the same without waiting.
   REQUIRE_FALSE(orders.world.next("orders", caller(2)));
   REQUIRE(orders.world.status.code() == ErrorCode::STORE_REFUSED);
@@ -115,7 +115,7 @@ TEST_CASE("PermanentErrorIsAnsweredAtOnceAndTriedAgainAfterThePause", "[sequence
   REQUIRE(orders.world.status.ok());
   orders.world.settle();
   REQUIRE(orders.sent().back().runs == Runs{{1, 1, 1}});
-  REQUIRE(orders.sequence().error().ok());
+  REQUIRE(request_error(orders.sequence()).ok());
 }
 
 TEST_CASE("ASequenceThatMeetsOthersAtItsCounterIsServedSoonAndItsStoreIsReady", "[sequence]") {
@@ -175,7 +175,7 @@ TEST_CASE("AfterAStopNoLeaseIsTriedOrLookedUp", "[sequence]") {
   orders.world.settle();
   orders.world.advance(60'000);
   orders.world.settle();
-  REQUIRE_FALSE(orders.sequence().in_flight());
+  REQUIRE_FALSE(in_flight(orders.sequence()));
   REQUIRE(orders.world.store.lease_calls.size() == 1);
   const bool unknown = kind == LeaseKind::unknown_applied;
   REQUIRE(orders.world.store.resolve_calls.size() == (unknown && answers > 0 ? 1 : 0));
@@ -207,7 +207,7 @@ TEST_CASE("PassingErrorIsWaitedOut", "[sequence]") {
   REQUIRE_FALSE(orders.world.next("orders", caller(1), 3'600'000));
   orders.world.settle();
   REQUIRE(orders.sent().empty());
-  REQUIRE(orders.sequence().error().code() == ErrorCode::UNAVAILABLE);
+  REQUIRE(request_error(orders.sequence()).code() == ErrorCode::UNAVAILABLE);
   for (int at = 0; at < 3; ++at) {
     orders.world.advance(200);
     orders.world.settle();
@@ -256,8 +256,8 @@ TEST_CASE("CounterSetBackStopsTheSequence", "[sequence]") {
   orders.world.store.leases = {{LeaseKind::wrong, {}, 1, 5}};
   for (int at = 0; at < 9; ++at) static_cast<void>(orders.world.next("orders", caller(1)));
   orders.world.settle();
-  REQUIRE(orders.sequence().state_name() == "stopped");
-  REQUIRE(orders.sequence().error().code() == ErrorCode::SEQ_REGRESSED);
+  REQUIRE(state_name(orders.sequence()) == "stopped");
+  REQUIRE(request_error(orders.sequence()).code() == ErrorCode::SEQ_REGRESSED);
   REQUIRE(orders.world.events.count(EventKind::sequence_stopped) == 1);
   orders.world.advance(60'000);
   static_cast<void>(orders.world.next("orders", caller(2)));
@@ -307,7 +307,7 @@ TEST_CASE("ReturnedRangeWithAnIdThatIsAvailableIsNotIssued", "[sequence]") {
   CHECK(orders.world.store.took_parked.size() == 1);
   REQUIRE(orders.sent().size() == 1);
   CHECK(orders.sent().back().status.code() == ErrorCode::SEQ_REGRESSED);
-  CHECK(orders.sequence().stopped().code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(orders.sequence().stop_error().code() == ErrorCode::SEQ_REGRESSED);
   CHECK(orders.sequence().totals().unknown == 1);
 }
 
@@ -330,7 +330,7 @@ TEST_CASE("ReturnedRangeWithAnIdThatIsOutInABlockIsNotIssued", "[sequence]") {
   CHECK(world.store.took_parked.size() == 1);
   REQUIRE(orders.sent().size() == 1);
   CHECK(orders.sent().back().status.code() == ErrorCode::SEQ_REGRESSED);
-  CHECK(orders.sequence().stopped().code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(orders.sequence().stop_error().code() == ErrorCode::SEQ_REGRESSED);
   CHECK(world.log.image.check().ok());
 }
 

@@ -111,7 +111,7 @@ TEST_CASE("PlacesOfRequestsThatWaitAreReturnedHoweverTheyLeave", "[sequence]") {
         case 4:
           if (world.random.below(40) == 0)
             world.sequence(name).set_stopped(
-                {Stop::elsewhere, {ErrorCode::SEQ_CHANGED, "scripted"}});
+                {StopCause::elsewhere, {ErrorCode::SEQ_CHANGED, "scripted"}});
           break;
         default: {
           const Caller caller{session, at, 0, user};

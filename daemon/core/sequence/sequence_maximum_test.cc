@@ -28,7 +28,7 @@ TEST_CASE("NoIdAboveALoweredMaximumIsIssuedFromThatMomentOn", "[maximum]") {
   orders.fill();
   const std::int64_t end = orders.sequence().definition().high_water();
   const std::int64_t available = orders.sequence().available();
-  const std::int64_t next = *orders.sequence().next_id();
+  const std::int64_t next = *orders.sequence().held().next_id();
   REQUIRE(available > 8);
   REQUIRE(orders.world.next("orders") == next);  // of the same turn, and not in the log yet
   orders.lower_to(next + 3);
@@ -50,7 +50,7 @@ TEST_CASE("AMaximumBelowAllThatIsAvailableLeavesNothing", "[maximum]") {
   Bounded orders;
   orders.fill();
   const std::int64_t available = orders.sequence().available();
-  orders.lower_to(*orders.sequence().next_id() - 1);
+  orders.lower_to(*orders.sequence().held().next_id() - 1);
   orders.world.settle();
   CHECK(orders.sequence().available() == 0);
   CHECK(orders.sequence().totals().gaps == available);
@@ -64,7 +64,7 @@ TEST_CASE("AMaximumBelowAllThatIsAvailableLeavesNothing", "[maximum]") {
 TEST_CASE("AMaximumThatWasLoweredWhileTheDaemonWasAwayCountsFromTheStart", "[maximum]") {
   Bounded orders;
   orders.fill();
-  const std::int64_t next = *orders.sequence().next_id();
+  const std::int64_t next = *orders.sequence().held().next_id();
   orders.world.kill();
   orders.world.settings.by_name["orders"].max_value = next;
   orders.world.start();
@@ -111,7 +111,7 @@ TEST_CASE("WaitingRequestAboveALoweredGapBudgetFailsAtOnce", "[maximum]") {
   REQUIRE(orders.sent().size() == 2);
   CHECK(orders.sent()[0].status.code() == ErrorCode::TOO_LARGE);
   CHECK(orders.sent()[1].status.ok());
-  CHECK(orders.sequence().waiting() == 0);
+  CHECK(orders.sequence().waiters().size() == 0);
 }
 
 }  // namespace

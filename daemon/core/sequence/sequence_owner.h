@@ -47,6 +47,7 @@ struct TableRefusals {
 
   // Nothing but what is reserved is issued any more.
   const Status& end() const { return ending.ok() ? log_failed : ending; }
+  bool winds_down() const { return !end().ok(); }
   // The first of them: no sequence is made or forgotten.
   const Status& any() const { return end().ok() ? refusing : end(); }
 };

@@ -12,6 +12,7 @@
 #include "daemon/core/leasing/return_operation.h"
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/sequence/sequence.h"
+#include "daemon/core/sequence/sequence_state.h"
 
 namespace seqd {
 namespace {
@@ -20,15 +21,8 @@ constexpr const char* kElsewhere = "another daemon has the remainder";
 
 }  // namespace
 
-// Where it moves to, ranges may be parked whose IDs were issued here: of a copy of the counter.
-// None is below the floor.
-bool Sequence::may_meet_parked() const {
-  const FormerCounter* const former = definition_.former();
-  return former != nullptr && settings().reuse == Reuse::parked && floor_ < former->leased_below;
-}
-
 void Sequence::restore(const SequenceImage& image) {
-  ASSERT(image.definition.sequence == id() && holds_nothing());
+  ASSERT(image.definition.sequence == id() && holds_nothing(*this));
   ASSERT(!image.intent || !image.returning);
   leased_ = image.totals.leased;
   returned_ = image.totals.returned;
@@ -67,9 +61,9 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
 
 void Sequence::scope_owned() {
   ASSERT(context_.scope.owned());
-  gate_.set_looks(!holds_nothing() || may_meet_parked());
+  gate_.set_looks(!holds_nothing(*this) || may_meet_parked(*this));
   adopt();
-  if (open_ != nullptr && !stopping()) open_->go_on();
+  if (open_ != nullptr && !context_.refusals.winds_down()) open_->go_on();
   withdraw();
   touch();
 }
@@ -77,7 +71,9 @@ void Sequence::scope_owned() {
 // When the store may be called and nothing stops the sequence, whichever comes last. Settled also
 // where requests are refused.
 void Sequence::adopt() {
-  if (stop() != Stop::none || !context_.refusals.ending.ok() || !context_.scope.verified()) return;
+  if (stop_cause() != StopCause::none || !context_.refusals.ending.ok() ||
+      !context_.scope.verified())
+    return;
   if (open_ != nullptr) open_->adopt();
 }
 
@@ -108,9 +104,9 @@ bool Sequence::give_up_restored() {
 }
 
 void Sequence::begin_again() {
-  ASSERT(!context_.scope.refuses() && holds_nothing());
-  raised_to_ = 0;
-  if (is_configured()) go_on();
+  ASSERT(!context_.scope.refuses() && holds_nothing(*this));
+  floor_.forget_raised();
+  if (is_configured(*this)) go_on();
   // Nothing was requested: it may be an ended period, and its counter purged.
   want_nothing();
 }
@@ -137,7 +133,7 @@ void Sequence::stop_operations() {
   if (drain_.active()) end_drain();
 }
 
-void Sequence::begin_stop() {
+void Sequence::ending_began() {
   ASSERT(!context_.refusals.ending.ok());
   gate_.update();
   stop_operations();

@@ -1,69 +1,64 @@
-// The part of sequence.h that says what a sequence is doing.
+#include "daemon/core/sequence/sequence_state.h"
+
 #include <algorithm>
+#include <string>
 
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/sequence/sequence.h"
 
 namespace seqd {
 
-SequenceTotals Sequence::totals() const {
-  return {id(), leased_, issuer_.issued(), returned_, gaps_, unknown_};
+bool is_configured(const Sequence& sequence) {
+  const StopCause cause = sequence.stop_cause();
+  return cause == StopCause::none || cause == StopCause::restored || cause == StopCause::regressed;
 }
 
-// The configuration has its counter; else that may not be called.
-bool Sequence::is_configured() const {
-  return stop() == Stop::none || stop() == Stop::restored || stop() == Stop::regressed;
+bool in_flight(const Sequence& sequence) {
+  return sequence.has_operation_in_flight() || sequence.floor().is_advancing();
 }
 
-bool Sequence::in_flight() const {
-  return (open_ != nullptr && open_->in_flight()) || advances_ > 0;
+bool holds_nothing(const Sequence& sequence) {
+  return sequence.available() + sequence.out() == 0 && !sequence.has_operation();
 }
 
-bool Sequence::holds_nothing() const {
-  return available() + out_ == 0 && open_ == nullptr;
+bool awaits_advance(const Sequence& sequence) {
+  const StopCause cause = sequence.stop_cause();
+  return (cause == StopCause::restored || cause == StopCause::regressed) &&
+         !sequence.floor().is_raised() &&
+         std::max(sequence.definition().high_water(), sequence.issuer().used_below()) > 0;
 }
 
-bool Sequence::stopping() const {
-  return !context_.refusals.end().ok();
+// None is below the floor.
+bool may_meet_parked(const Sequence& sequence) {
+  const FormerCounter* const former = sequence.definition().former();
+  return former != nullptr && sequence.settings().reuse == Reuse::parked &&
+         sequence.floor().ordinal() < former->leased_below;
 }
 
-bool Sequence::fetches() const {
-  if (replenisher_.pausing()) return true;
-  if (!leasing() || open_->state() == StoreOperation::State::left) return false;
-  return open_->in_flight() || !stopping();
+bool starves(const Sequence& sequence) {
+  const bool leases = sequence.scope().last_error().ok();
+  return sequence.waiters().starved() || (!leases && sequence.waiters().short_of() > 0);
 }
 
-// For every host.
-bool Sequence::awaits_advance() const {
-  return (stop() == Stop::restored || stop() == Stop::regressed) && raised_to_ == 0 &&
-         std::max(definition_.high_water(), issuer_.used_below()) > 0;
+bool is_failing(const Sequence& sequence) {
+  const bool has_none = !sequence.replenisher().failing().ok() && sequence.available() == 0;
+  return sequence.stop_cause() != StopCause::none || has_none || starves(sequence);
 }
 
-// A request failed, because too few IDs are available. One that did not wait shows nothing where a
-// lease would have served it.
-bool Sequence::starves() const {
-  const bool leases = context_.scope.last_error().ok();
-  return waiters_.starved() || (!leases && waiters_.short_of() > 0);
+std::string_view state_name(const Sequence& sequence) {
+  if (is_failing(sequence)) return "stopped";
+  if (!sequence.waiters().empty()) return "waiting";
+  return sequence.fetches() ? "fetching" : "ready";
 }
 
-// Its state is "stopped".
-bool Sequence::refuses() const {
-  const bool has_none = !replenisher_.failing().ok() && available() == 0;
-  return stop() != Stop::none || has_none || starves();
-}
-
-std::string_view Sequence::state_name() const {
-  if (refuses()) return "stopped";
-  if (!waiters_.empty()) return "waiting";
-  return fetches() ? "fetching" : "ready";
-}
-
-Status Sequence::error() const {
-  if (stop() != Stop::none) return stopped();
-  if (!replenisher_.failing().ok()) return replenisher_.failing();
-  if (!replenisher_.last_error().ok()) return replenisher_.last_error();
-  if (!context_.scope.last_error().ok() || !starves()) return context_.scope.last_error();
-  return {ErrorCode::UNAVAILABLE, "a request for " + std::to_string(waiters_.short_of()) +
+Status request_error(const Sequence& sequence) {
+  if (sequence.stop_cause() != StopCause::none) return sequence.stop_error();
+  const Replenisher& replenisher = sequence.replenisher();
+  if (!replenisher.failing().ok()) return replenisher.failing();
+  if (!replenisher.last_error().ok()) return replenisher.last_error();
+  const Status& of_scope = sequence.scope().last_error();
+  if (!of_scope.ok() || !starves(sequence)) return of_scope;
+  return {ErrorCode::UNAVAILABLE, "a request for " + std::to_string(sequence.waiters().short_of()) +
                                       " IDs has failed, and so many are not available yet"};
 }
 

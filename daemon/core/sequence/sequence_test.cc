@@ -15,12 +15,12 @@ TEST_CASE("FirstRequestWaitsForALeaseAndGetsTheFirstId", "[sequence]") {
   Orders orders;
   REQUIRE_FALSE(orders.world.next("orders", caller(1)));
   REQUIRE(orders.world.status.ok());
-  REQUIRE(orders.sequence().state_name() == "waiting");
+  REQUIRE(state_name(orders.sequence()) == "waiting");
   orders.world.settle();
   REQUIRE(orders.sent().size() == 1);
   REQUIRE(orders.sent()[0].runs == Runs{{1, 1, 1}});
-  REQUIRE(orders.sequence().last_issued() == 1);
-  REQUIRE(orders.sequence().state_name() == "ready");
+  REQUIRE(orders.sequence().issuer().last_issued() == 1);
+  REQUIRE(state_name(orders.sequence()) == "ready");
 }
 
 TEST_CASE("AvailableIdsAreIssuedAtOnceInOrder", "[sequence]") {
@@ -104,7 +104,7 @@ TEST_CASE("ARequestThatDoesNotWaitStopsNoSequenceWhoseStoreAnswers", "[sequence]
   orders.fill();
   static_cast<void>(orders.world.range("orders", 50, caller(1), 0));
   REQUIRE(orders.world.status.code() == ErrorCode::UNAVAILABLE);
-  CHECK(orders.sequence().state_name() != "stopped");
+  CHECK(state_name(orders.sequence()) != "stopped");
   CHECK(orders.world.table->accounts().sums().stopped == 0);
   orders.world.settle();
   CHECK(orders.sequence().available() >= 50);
@@ -119,11 +119,11 @@ TEST_CASE("ARequestThatIsRefusedLeavesWhatOthersHaveFailedFor", "[sequence]") {
   orders.world.settle();
   orders.world.advance(100);
   orders.world.settle();
-  REQUIRE(orders.sequence().state_name() == "stopped");
+  REQUIRE(state_name(orders.sequence()) == "stopped");
   static_cast<void>(orders.world.range("orders", 60, caller(2), 60'000));
   orders.world.settle();
   CHECK(orders.world.table->budgets().waiting() == 1);
-  CHECK(orders.sequence().state_name() == "stopped");
+  CHECK(state_name(orders.sequence()) == "stopped");
   orders.world.table->cancel(2);
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("LateAnswerOfTheStoreServesTheNextRequest", "[sequence]") {
 TEST_CASE("FailedFlushIssuesWhatIsDurableAndThenNothing", "[sequence]") {
   Orders orders([](SequenceSettings& settings) { settings.max_unsynced = 5; });
   orders.fill();
-  const std::int64_t before = *orders.sequence().last_issued();
+  const std::int64_t before = *orders.sequence().issuer().last_issued();
   orders.world.turn();
   orders.world.log.fail_flush(*orders.world.table);
   orders.world.turn();
@@ -190,7 +190,7 @@ TEST_CASE("FailedFlushIssuesWhatIsDurableAndThenNothing", "[sequence]") {
   REQUIRE(issued <= 5);
   REQUIRE(orders.world.status.code() == ErrorCode::STATE_IO);
   orders.world.settle();
-  REQUIRE(orders.sequence().last_issued() == before + issued);
+  REQUIRE(orders.sequence().issuer().last_issued() == before + issued);
   REQUIRE(orders.sequence().available() > 0);
 }
 

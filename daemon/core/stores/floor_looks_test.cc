@@ -76,7 +76,7 @@ TEST_CASE("ASequenceThatHasNothingAvailableIsNotLookedAtFirst", "[floor_looks]")
   host.world().kill();
   host.world().store.leases.clear();
   host.start();
-  REQUIRE(host.world().sequence("orders").holds_nothing());
+  REQUIRE(holds_nothing(host.world().sequence("orders")));
   host.ask();
   host.world().settle();
   REQUIRE(host.answer() == 11);

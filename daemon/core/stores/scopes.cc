@@ -5,6 +5,7 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/sequence/sequence_budgets.h"
+#include "daemon/core/sequence/sequence_state.h"
 #include "daemon/core/stores/sequence_moves.h"
 
 namespace seqd {
@@ -110,7 +111,7 @@ void Scopes::scope_failed(ScopeId id) {
 bool Scopes::scope_lost(ScopeId id) {
   int left = kLostATurn;
   for (Sequence* const one : sequences_.of(at(id))) {
-    if (one->holds_nothing()) continue;
+    if (holds_nothing(*one)) continue;
     if (left-- == 0 || !one->scope_lost()) return false;
   }
   return true;
@@ -129,14 +130,14 @@ void Scopes::scope_moves(ScopeId id) {
 bool Scopes::scope_holds(ScopeId id) const {
   const StoreScope& scope = rows_.at(id).scope;
   return std::ranges::any_of(sequences_.by_name(), [&scope](const auto& one) {
-    return &one.second->scope() == &scope && !one.second->holds_nothing();
+    return &one.second->scope() == &scope && !holds_nothing(*one.second);
   });
 }
 
 void Scopes::scope_refused(ScopeId id, const Status& why) {
   ASSERT(!why.ok());
   for (Sequence* const one : sequences_.of(at(id))) {
-    if (one->is_configured()) one->scope_refused();
+    if (is_configured(*one)) one->scope_refused();
   }
 }
 
@@ -163,17 +164,17 @@ void Scopes::note_raised(std::string_view store) {
   StoreScope* const stopped = find_restored(store);
   if (stopped == nullptr) return;
   stopped->note_raise(std::ranges::none_of(
-      sequences_.of(*stopped), [](const Sequence* one) { return one->awaits_advance(); }));
+      sequences_.of(*stopped), [](const Sequence* one) { return awaits_advance(*one); }));
 }
 
 Status Scopes::resume(std::string_view store) {
   StoreScope* const stopped = find_restored(store);
   if (stopped == nullptr) return {};
   for (const Sequence* const one : sequences_.of(*stopped)) {
-    if (one->in_flight())
+    if (in_flight(*one))
       return {ErrorCode::UNAVAILABLE,
               "an operation of \"" + one->name() + "\" is in progress; try again"};
-    if (one->awaits_advance())
+    if (awaits_advance(*one))
       return {ErrorCode::SEQ_REGRESSED,
               "the counter of \"" + one->name() +
                   "\" is not raised, or another copy of the database was put in place since: "
@@ -182,7 +183,7 @@ Status Scopes::resume(std::string_view store) {
   // In parts, where they are many: discarding again has no effect.
   int left = kLostATurn;
   for (Sequence* const one : sequences_.of(*stopped)) {
-    if (!one->holds_nothing() && left-- == 0)
+    if (!holds_nothing(*one) && left-- == 0)
       return {ErrorCode::UNAVAILABLE, "there are more sequences; try again"};
     if (!one->give_up_restored())
       return {ErrorCode::UNAVAILABLE, "the log waits for the medium; try again"};

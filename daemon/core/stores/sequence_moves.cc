@@ -43,14 +43,14 @@ Stopped check_configured(const DefineSequence& definition, const StoreScope& sco
                          const SequenceSettings* settings) {
   const std::string name = "\"" + definition.name + "\"";
   if (settings == nullptr)
-    return {Stop::unconfigured,
+    return {StopCause::unconfigured,
             {ErrorCode::NO_SEQUENCE,
              name +
                  " is not configured any more; its remainder is kept: configure it again, or give "
                  "it up with `seqctl drain " +
                  definition.name + " --remove`"}};
   if (settings->mode == SequenceMode::insert) {
-    return {Stop::elsewhere,
+    return {StopCause::elsewhere,
             {ErrorCode::SEQ_CHANGED,
              name + " leased ranges before, which are kept, and is configured to insert documents "
                     "now: give the sequence that inserts another name"}};
@@ -65,7 +65,7 @@ Stopped check_configured(const DefineSequence& definition, const StoreScope& sco
                 definition.name +
                 " --yes`) and restart: then the sequence continues at the other counter, above them"
           : ": configure the former counter, or give the sequence another name";
-  return {Stop::elsewhere,
+  return {StopCause::elsewhere,
           {ErrorCode::SEQ_CHANGED,
            "the remainder of " + name + " came from " + counter_place(scope, definition.binding) +
                "; the configuration says store \"" + settings->store + "\", counter " +

@@ -71,7 +71,7 @@ bool may_move(const DefineSequence& former, const SequenceSettings& settings);
 // "store "a" (sqlite /a.db), counter ...".
 std::string counter_place(const StoreScope& scope, const std::string& binding);
 // Whether a sequence that the log defines so can be used with these settings; null: it has none.
-// `scope`: of the definition. Stop::unconfigured, Stop::elsewhere, or none.
+// `scope`: of the definition. StopCause::unconfigured, StopCause::elsewhere, or none.
 Stopped check_configured(const DefineSequence& definition, const StoreScope& scope,
                          const SequenceSettings* settings);
 

@@ -21,7 +21,7 @@ TEST_CASE("OpenLeaseIsNotClosedByAnOlderCopy", "[store_restore]") {
   for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
   host.world().settle();
   REQUIRE(host.orders().leasing());
-  REQUIRE_FALSE(host.orders().in_flight());
+  REQUIRE_FALSE(in_flight(host.orders()));
   const ScriptedContents newest = host.contents();
   const std::size_t looks = host.store().resolve_calls.size();
   std::size_t looks_at_copy = 0;
@@ -119,7 +119,7 @@ TEST_CASE("NothingIsSentToAnOlderCopyThatWasFound", "[store_restore]") {
     for (std::int64_t id = 2; id <= 10; ++id) static_cast<void>(host.world().next("orders"));
     host.world().turn();
   }
-  REQUIRE(host.orders().in_flight());
+  REQUIRE(in_flight(host.orders()));
   host.put_back();
   host.world().table->scopes().beat();
   REQUIRE(host.store().deliver());
@@ -127,7 +127,7 @@ TEST_CASE("NothingIsSentToAnOlderCopyThatWasFound", "[store_restore]") {
   host.wait(60'000);
   REQUIRE(host.store().lease_calls.size() == leased);
   REQUIRE(host.store().return_calls.empty());
-  REQUIRE_FALSE(host.orders().in_flight());
+  REQUIRE_FALSE(in_flight(host.orders()));
 }
 
 // Before the heartbeat is confirmed nothing is looked up, and a sequence may be stopped meanwhile.
@@ -148,7 +148,7 @@ TEST_CASE("LeaseLeftOpenIsLookedUpWhenItsSequenceContinuesAfterTheHeartbeat", "[
                                        [](const Result<std::int64_t>&) {});
   host.store().next_id["orders"] = counter - 1;
   host.world().settle();
-  REQUIRE(host.orders().stopped().code() == ErrorCode::SEQ_REGRESSED);
+  REQUIRE(host.orders().stop_error().code() == ErrorCode::SEQ_REGRESSED);
   host.wait(60'000);
   REQUIRE(host.scope().verified());
   REQUIRE(host.raise(1'000).ok());
@@ -224,7 +224,7 @@ TEST_CASE("ReturnInFlightIsNoGapInTheReportOfAnAbandonedStore", "[store_restore]
   host.world().flush();
   REQUIRE(host.store().deliver());
   REQUIRE(host.scope().restored());
-  REQUIRE(host.orders().in_flight());
+  REQUIRE(in_flight(host.orders()));
   std::optional<DrainReport> report;
   REQUIRE(host.world()
               .table->orders()

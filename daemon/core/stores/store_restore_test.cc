@@ -88,7 +88,7 @@ TEST_CASE("CounterThatWentBackHasTheStoreCompared", "[store_restore]") {
   static_cast<void>(host.world().next("orders", {}, 60'000));
   host.world().settle();
   REQUIRE(host.scope().restored());
-  REQUIRE(host.orders().stopped().text().find("older copy") != std::string::npos);
+  REQUIRE(host.orders().stop_error().text().find("older copy") != std::string::npos);
 }
 
 // The lease was in flight when the heartbeat found the restore.
@@ -107,7 +107,7 @@ TEST_CASE("CounterThatWentBackDoesNotHideWhyTheStoreIsStopped", "[store_restore]
   REQUIRE(host.scope().restored());
   REQUIRE(host.store().deliver_late());
   host.world().settle();
-  REQUIRE(host.orders().stopped().text().find("older copy") != std::string::npos);
+  REQUIRE(host.orders().stop_error().text().find("older copy") != std::string::npos);
   REQUIRE(host.world().events.count(EventKind::sequence_stopped) == 1);
   REQUIRE(host.raise().ok());
   REQUIRE(host.world().table->scopes().resume("default").ok());

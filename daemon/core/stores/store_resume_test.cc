@@ -131,7 +131,7 @@ TEST_CASE("ReturnThatWasOpenDoesNotKeepARestoredStoreStopped", "[store_restore]"
   host.world().advance(10);
   host.world().settle();
   REQUIRE(host.orders().draining().returning() == 9);
-  REQUIRE_FALSE(host.orders().in_flight());
+  REQUIRE_FALSE(in_flight(host.orders()));
   if (restarts) host.end(true);
   host.put_back();
   if (restarts) host.world().start();
@@ -165,7 +165,7 @@ TEST_CASE("LeaseBeingLookedUpIsAbandonedWhenARestoredStoreContinues", "[store_re
   for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
   host.world().settle();
   REQUIRE(host.orders().leasing());
-  REQUIRE_FALSE(host.orders().in_flight());
+  REQUIRE_FALSE(in_flight(host.orders()));
   host.put_back();
   host.beat();
   REQUIRE(host.scope().restored());

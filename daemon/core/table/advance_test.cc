@@ -37,7 +37,7 @@ struct Advancing : Orders {
     world.store.next_id["orders"] = 5;
     static_cast<void>(world.range("orders", 30));
     world.settle();
-    REQUIRE(sequence().error().code() == ErrorCode::SEQ_REGRESSED);
+    REQUIRE(request_error(sequence()).code() == ErrorCode::SEQ_REGRESSED);
     world.answers.sent.clear();
   }
 };
@@ -121,9 +121,9 @@ TEST_CASE("ACounterBelowItsFloorStopsTheSequenceUntilItIsAdvanced") {
   Advancing orders;
   orders.look(40, 5'000);
   orders.world.turn();
-  REQUIRE(orders.sequence().error().code() == ErrorCode::SEQ_REGRESSED);
+  REQUIRE(request_error(orders.sequence()).code() == ErrorCode::SEQ_REGRESSED);
   REQUIRE(orders.advance(5'000)->ok());
-  REQUIRE(orders.sequence().error().ok());
+  REQUIRE(request_error(orders.sequence()).ok());
 }
 
 TEST_CASE("ADrainAndAnAdvanceWaitForEachOther") {
@@ -165,7 +165,7 @@ TEST_CASE("ASequenceStoppedByItsCounterContinuesAboveAllItWasGranted") {
   const std::optional<Result<std::int64_t>> reached = orders.advance(0);
   REQUIRE(reached->ok());
   REQUIRE(**reached == orders.world.store.advance_calls.back().next_id);
-  REQUIRE(orders.sequence().error().ok());
+  REQUIRE(request_error(orders.sequence()).ok());
   // The next range was fetched at once.
   const std::optional<std::vector<Run>> runs = orders.world.range("orders", 10);
   REQUIRE(runs);
@@ -178,9 +178,9 @@ TEST_CASE("AnAdvanceThatFailsLeavesTheSequenceStopped") {
   orders.regress();
   orders.world.store.advances.push_back({ScriptedStore::AdvanceScript::Kind::failed});
   REQUIRE(orders.advance(0)->status().code() == ErrorCode::UNAVAILABLE);
-  REQUIRE(orders.sequence().error().code() == ErrorCode::SEQ_REGRESSED);
+  REQUIRE(request_error(orders.sequence()).code() == ErrorCode::SEQ_REGRESSED);
   REQUIRE(orders.advance(0)->ok());
-  REQUIRE(orders.sequence().state_name() != "stopped");
+  REQUIRE(state_name(orders.sequence()) != "stopped");
 }
 
 TEST_CASE("AnAdvanceBelowWhatWasGrantedOrAboveTheMaximumAsksNothingOfTheStore") {
@@ -193,9 +193,10 @@ TEST_CASE("AnAdvanceBelowWhatWasGrantedOrAboveTheMaximumAsksNothingOfTheStore") 
 
 TEST_CASE("AnAdvanceDoesNotMendAnotherReasonToStop") {
   Advancing orders;
-  orders.sequence().set_stopped({Stop::elsewhere, {ErrorCode::SEQ_CHANGED, "configured again"}});
+  orders.sequence().set_stopped(
+      {StopCause::elsewhere, {ErrorCode::SEQ_CHANGED, "configured again"}});
   REQUIRE(orders.advance(0)->status().code() == ErrorCode::SEQ_CHANGED);
-  REQUIRE(orders.sequence().error().code() == ErrorCode::SEQ_CHANGED);
+  REQUIRE(request_error(orders.sequence()).code() == ErrorCode::SEQ_CHANGED);
 }
 
 // The counter held a text. Nobody has to wait until the next try is due.
@@ -228,7 +229,7 @@ TEST_CASE("ALeaseIsTriedAgainOnceItsCounterIsMended") {
     id = orders.sent().back().runs.front().first;
   }
   CHECK(*id >= 11);
-  CHECK(orders.sequence().error().ok());
+  CHECK(request_error(orders.sequence()).ok());
 }
 
 TEST_CASE("AnAdvanceThatIsRefusedMendsNothing") {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "daemon/core/leasing/store_scope.h"
+#include "daemon/core/sequence/sequence_state.h"
 #include "daemon/core/text/period.h"
 
 namespace seqd {
@@ -35,7 +36,7 @@ struct Place {
 std::optional<Place> place_of(const Sequence& sequence) {
   if (const auto& current = sequence.settings().periods.current)
     return Place{current->begin_s, current->end_s, 0};
-  if (sequence.stop() != Stop::unconfigured) return std::nullopt;
+  if (sequence.stop_cause() != StopCause::unconfigured) return std::nullopt;
   const std::optional<Period> named = period_in_utc(period_of(sequence.name()));
   if (!named) return std::nullopt;
   return Place{named->begin_s, named->end_s, kMostOffsetS};
@@ -50,9 +51,9 @@ bool is_over(const Sequence& sequence, const Place& place, std::int64_t now_s) {
 
 // Whether it has a remainder, and no request waits for it.
 bool leaves_with_its_period(const Sequence& sequence) {
-  if (!sequence.is_configured()) return !sequence.holds_nothing();
+  if (!is_configured(sequence)) return !holds_nothing(sequence);
   const bool has_any = sequence.available() > 0 || sequence.out() > 0;
-  return has_any && sequence.waiting() == 0;
+  return has_any && sequence.waiters().size() == 0;
 }
 
 }  // namespace
@@ -92,7 +93,7 @@ void PeriodEnds::look_at(Sequence& sequence, std::int64_t forgotten_before_s) {
   const bool over = is_over(sequence, *place, around_.core.clock.wall_ms() / 1'000);
   if (over) sequence.period_over();
   if (over && leaves_with_its_period(sequence) && sequence.scope().check_claimed().ok()) {
-    if (sequence.is_configured()) {
+    if (is_configured(sequence)) {
       sequence.end_period();
     } else {
       static_cast<void>(sequence.give_up("the period is over, and its counter is not configured",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/core/sequence/sequence.h"
+#include "daemon/core/sequence/sequence_state.h"
 
 namespace seqd {
 namespace {
@@ -11,7 +12,7 @@ SequenceNotes::Counted held_by(const Sequence& sequence) {
   // A block is a range and its grant, and what comes back of it is one.
   const std::int64_t ranges = static_cast<std::int64_t>(sequence.held().ranges().size()) +
                               (sequence.leasing() ? 1 : 0) + 2 * sequence.blocks_out();
-  return {sequence.issued(), sequence.available(),
+  return {sequence.issuer().issued(), sequence.available(),
           std::max<std::int64_t>(ranges - StateBounds::kRangesIncluded, 0)};
 }
 
@@ -19,7 +20,7 @@ SequenceNotes::Counted held_by(const Sequence& sequence) {
 
 void SequenceAccounts::restored(Sequence& sequence) {
   count(sequence);
-  restored_ += sequence.issued();
+  restored_ += sequence.issuer().issued();
 }
 
 void SequenceAccounts::forgotten(Sequence& sequence) {
@@ -32,15 +33,15 @@ void SequenceAccounts::forgotten(Sequence& sequence) {
 
 void SequenceAccounts::update(Sequence& sequence) {
   const SequenceNotes& notes = sequence.notes();
-  if (notes.rate_place == 0 && (sequence.issued() != notes.counted.issued ||
-                                sequence.waiting() > 0 || sequence.waiters().short_of() > 0))
+  if (notes.rate_place == 0 && (sequence.issuer().issued() != notes.counted.issued ||
+                                sequence.waiters().size() > 0 || sequence.waiters().short_of() > 0))
     rates_.note(sequence, notes.counted.issued);
   count(sequence);
 }
 
 void SequenceAccounts::count(Sequence& sequence) {
   SequenceNotes& notes = sequence.notes();
-  add(held_by(sequence), sequence.refuses(), notes);
+  add(held_by(sequence), is_failing(sequence), notes);
   if (notes.ending == sequence.exhaustion().may_end_soon()) return;
   notes.ending = !notes.ending;
   if (notes.ending) {

@@ -36,7 +36,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image, Moves& moves) {
   const SequenceSettings* const configured = settings_.find(definition.name);
   Stopped mismatch = check_configured(definition, scope, configured);
   FateFacts facts{.at = FateFacts::At::start, .mismatch = mismatch.by};
-  facts.may_move = mismatch.by == Stop::elsewhere && !has_open_ranges(image) &&
+  facts.may_move = mismatch.by == StopCause::elsewhere && !has_open_ranges(image) &&
                    may_move(definition, *configured) && scopes_.store(configured->store) != nullptr;
   const SequenceFate fate = find_fate(facts);
 
@@ -71,7 +71,7 @@ bool SequenceTable::configure_again(Sequence& sequence) {
   const SequenceSettings* const configured = settings_.find(sequence.name());
   Stopped mismatch = check_configured(sequence.definition().logged(), sequence.scope(), configured);
   FateFacts facts{.at = FateFacts::At::reload, .mismatch = mismatch.by};
-  facts.stopped_by = sequence.stop();
+  facts.stopped_by = sequence.stop_cause();
   facts.as_it_runs = configured != nullptr && runs_with(sequence, *configured);
   facts.store_refuses = sequence.scope().refuses();
   const SequenceFate fate = find_fate(facts);

@@ -72,7 +72,7 @@ TEST_CASE("RemovalNeedsNoStoreThatIsNotConfiguredAnyMore", "[moves]") {
   mover.world().advance(0);
   REQUIRE(report);
   CHECK(report->gaps.size() == (has_some ? 1 : 0));
-  CHECK(mover.orders().holds_nothing());
+  CHECK(holds_nothing(mover.orders()));
 }
 
 TEST_CASE("DrainThatWaitsForAClaimEndsAtItsTime", "[moves]") {

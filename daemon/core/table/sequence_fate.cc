@@ -4,26 +4,26 @@ namespace seqd {
 namespace {
 
 SequenceFate fate_at_start(const FateFacts& facts) {
-  if (facts.mismatch == Stop::none) return SequenceFate::goes_on;
-  return facts.mismatch == Stop::elsewhere && facts.may_move ? SequenceFate::moves
-                                                             : SequenceFate::stops;
+  if (facts.mismatch == StopCause::none) return SequenceFate::goes_on;
+  return facts.mismatch == StopCause::elsewhere && facts.may_move ? SequenceFate::moves
+                                                                  : SequenceFate::stops;
 }
 
-SequenceFate fate_of_unconfigured(Stop mismatch) {
-  if (mismatch == Stop::unconfigured) return SequenceFate::stays_unconfigured;
-  return mismatch == Stop::none ? SequenceFate::goes_on : SequenceFate::stops;
+SequenceFate fate_of_unconfigured(StopCause mismatch) {
+  if (mismatch == StopCause::unconfigured) return SequenceFate::stays_unconfigured;
+  return mismatch == StopCause::none ? SequenceFate::goes_on : SequenceFate::stops;
 }
 
 SequenceFate fate_at_reload(const FateFacts& facts) {
-  if (facts.stopped_by == Stop::unconfigured) return fate_of_unconfigured(facts.mismatch);
-  if (facts.mismatch == Stop::unconfigured) return SequenceFate::needs_restart;
-  const bool was_elsewhere = facts.stopped_by == Stop::elsewhere;
-  if (was_elsewhere && facts.mismatch == Stop::none && !facts.store_refuses)
+  if (facts.stopped_by == StopCause::unconfigured) return fate_of_unconfigured(facts.mismatch);
+  if (facts.mismatch == StopCause::unconfigured) return SequenceFate::needs_restart;
+  const bool was_elsewhere = facts.stopped_by == StopCause::elsewhere;
+  if (was_elsewhere && facts.mismatch == StopCause::none && !facts.store_refuses)
     return SequenceFate::needs_restart;
   if (!facts.as_it_runs) return SequenceFate::needs_restart;
-  const bool stays = was_elsewhere || facts.stopped_by == Stop::changed;
-  return stays && facts.mismatch != Stop::none ? SequenceFate::stays_stopped
-                                               : SequenceFate::goes_on;
+  const bool stays = was_elsewhere || facts.stopped_by == StopCause::changed;
+  return stays && facts.mismatch != StopCause::none ? SequenceFate::stays_stopped
+                                                    : SequenceFate::goes_on;
 }
 
 }  // namespace

@@ -50,12 +50,13 @@ struct FateFacts {
   enum class At : std::uint8_t { start, reload };
 
   At at = At::start;
-  Stop mismatch = Stop::none;  // as check_configured() says: none, unconfigured or elsewhere
+  StopCause mismatch =
+      StopCause::none;  // as check_configured() says: none, unconfigured or elsewhere
   // At a start: nothing of its counter is open, its ordinals are the same IDs at the other counter,
   // and the store of that one runs.
   bool may_move = false;
   // At a reload.
-  Stop stopped_by = Stop::none;
+  StopCause stopped_by = StopCause::none;
   bool as_it_runs = false;     // the options of store, counter and progression have not changed
   bool store_refuses = false;  // see StoreScope::refuses()
 };

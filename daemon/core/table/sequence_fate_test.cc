@@ -10,11 +10,12 @@ namespace {
 
 using Fate = SequenceFate;
 
-Fate at_start(Stop mismatch, bool may_move) {
+Fate at_start(StopCause mismatch, bool may_move) {
   return find_fate({.at = FateFacts::At::start, .mismatch = mismatch, .may_move = may_move});
 }
 
-Fate at_reload(Stop stopped_by, Stop mismatch, bool as_it_runs, bool store_refuses = false) {
+Fate at_reload(StopCause stopped_by, StopCause mismatch, bool as_it_runs,
+               bool store_refuses = false) {
   return find_fate({.at = FateFacts::At::reload,
                     .mismatch = mismatch,
                     .stopped_by = stopped_by,
@@ -24,50 +25,53 @@ Fate at_reload(Stop stopped_by, Stop mismatch, bool as_it_runs, bool store_refus
 
 TEST_CASE("AtAStartASequenceGoesOnMovesOrStops", "[fate]") {
   for (const bool may_move : {false, true}) {
-    CHECK(at_start(Stop::none, may_move) == Fate::goes_on);
-    CHECK(at_start(Stop::unconfigured, may_move) == Fate::stops);
+    CHECK(at_start(StopCause::none, may_move) == Fate::goes_on);
+    CHECK(at_start(StopCause::unconfigured, may_move) == Fate::stops);
   }
-  CHECK(at_start(Stop::elsewhere, true) == Fate::moves);
-  CHECK(at_start(Stop::elsewhere, false) == Fate::stops);
+  CHECK(at_start(StopCause::elsewhere, true) == Fate::moves);
+  CHECK(at_start(StopCause::elsewhere, false) == Fate::stops);
 }
 
 TEST_CASE("AtAReloadASequenceThatWasNotConfiguredTakesWhatIsConfiguredNow", "[fate]") {
   for (const bool as_it_runs : {false, true}) {
-    CHECK(at_reload(Stop::unconfigured, Stop::unconfigured, as_it_runs) ==
+    CHECK(at_reload(StopCause::unconfigured, StopCause::unconfigured, as_it_runs) ==
           Fate::stays_unconfigured);
-    CHECK(at_reload(Stop::unconfigured, Stop::none, as_it_runs) == Fate::goes_on);
-    CHECK(at_reload(Stop::unconfigured, Stop::elsewhere, as_it_runs) == Fate::stops);
+    CHECK(at_reload(StopCause::unconfigured, StopCause::none, as_it_runs) == Fate::goes_on);
+    CHECK(at_reload(StopCause::unconfigured, StopCause::elsewhere, as_it_runs) == Fate::stops);
   }
 }
 
 TEST_CASE("AtAReloadASequenceThatLosesItsConfigurationOrCounterWaitsForARestart", "[fate]") {
-  for (const Stop stopped_by :
-       {Stop::none, Stop::elsewhere, Stop::changed, Stop::restored, Stop::regressed}) {
+  for (const StopCause stopped_by : {StopCause::none, StopCause::elsewhere, StopCause::changed,
+                                     StopCause::restored, StopCause::regressed}) {
     for (const bool refuses : {false, true}) {
-      CHECK(at_reload(stopped_by, Stop::unconfigured, false, refuses) == Fate::needs_restart);
-      CHECK(at_reload(stopped_by, Stop::none, false, refuses) == Fate::needs_restart);
-      CHECK(at_reload(stopped_by, Stop::elsewhere, false, refuses) == Fate::needs_restart);
+      CHECK(at_reload(stopped_by, StopCause::unconfigured, false, refuses) == Fate::needs_restart);
+      CHECK(at_reload(stopped_by, StopCause::none, false, refuses) == Fate::needs_restart);
+      CHECK(at_reload(stopped_by, StopCause::elsewhere, false, refuses) == Fate::needs_restart);
     }
   }
 }
 
 TEST_CASE("AtAReloadASequenceTakesTheOptionsThatDoNotMoveIt", "[fate]") {
   for (const bool refuses : {false, true}) {
-    for (const Stop stopped_by : {Stop::none, Stop::restored, Stop::regressed}) {
-      CHECK(at_reload(stopped_by, Stop::none, true, refuses) == Fate::goes_on);
-      CHECK(at_reload(stopped_by, Stop::elsewhere, true, refuses) == Fate::goes_on);
+    for (const StopCause stopped_by :
+         {StopCause::none, StopCause::restored, StopCause::regressed}) {
+      CHECK(at_reload(stopped_by, StopCause::none, true, refuses) == Fate::goes_on);
+      CHECK(at_reload(stopped_by, StopCause::elsewhere, true, refuses) == Fate::goes_on);
     }
-    CHECK(at_reload(Stop::changed, Stop::none, true, refuses) == Fate::goes_on);
-    CHECK(at_reload(Stop::changed, Stop::elsewhere, true, refuses) == Fate::stays_stopped);
-    CHECK(at_reload(Stop::elsewhere, Stop::elsewhere, true, refuses) == Fate::stays_stopped);
+    CHECK(at_reload(StopCause::changed, StopCause::none, true, refuses) == Fate::goes_on);
+    CHECK(at_reload(StopCause::changed, StopCause::elsewhere, true, refuses) ==
+          Fate::stays_stopped);
+    CHECK(at_reload(StopCause::elsewhere, StopCause::elsewhere, true, refuses) ==
+          Fate::stays_stopped);
   }
 }
 
 TEST_CASE("AtAReloadASequenceWhoseFormerCounterIsConfiguredAgainWaitsForARestart", "[fate]") {
   for (const bool as_it_runs : {false, true})
-    CHECK(at_reload(Stop::elsewhere, Stop::none, as_it_runs) == Fate::needs_restart);
+    CHECK(at_reload(StopCause::elsewhere, StopCause::none, as_it_runs) == Fate::needs_restart);
   // Where the store refuses, a restart alone would not help.
-  CHECK(at_reload(Stop::elsewhere, Stop::none, true, true) == Fate::goes_on);
+  CHECK(at_reload(StopCause::elsewhere, StopCause::none, true, true) == Fate::goes_on);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/core/sequence/sequence_state.h"
 #include "daemon/core/stores/sequence_moves.h"
 #include "daemon/core/text/period_name.h"
 
@@ -16,7 +17,7 @@ constexpr std::int64_t kRemoveMs = 5;
 // The value to raise the counter to for `next_id`; 0: above all that was ever granted.
 Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_id) {
   // Refused for another reason than its counter, which an advance cannot repair.
-  if (!sequence.is_configured()) return sequence.stopped();
+  if (!is_configured(sequence)) return sequence.stop_error();
   // The end of what was granted to this host is about to change. A return to an older copy moves
   // nothing: a return of the last process is not repeated before the store continues, and then it
   // is abandoned.
@@ -44,15 +45,15 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
 // Of a sequence that is not configured the remainder is kept, for the day on which it is again.
 // That of a period may not be, beside those of another unit.
 bool is_orphan(const Sequence& sequence) {
-  return sequence.stop() == Stop::unconfigured && !period_of(sequence.name()).empty();
+  return sequence.stop_cause() == StopCause::unconfigured && !period_of(sequence.name()).empty();
 }
 
 // Whether a start moves it to another counter once nothing of its own is open (SequenceFate).
 bool is_to_move(const Sequence& sequence, const SequenceSettings* configured) {
   const DefineSequence definition = sequence.definition().logged();
-  return sequence.stop() == Stop::elsewhere && configured != nullptr &&
+  return sequence.stop_cause() == StopCause::elsewhere && configured != nullptr &&
          may_move(definition, *configured) &&
-         check_configured(definition, sequence.scope(), configured).by != Stop::none;
+         check_configured(definition, sequence.scope(), configured).by != StopCause::none;
 }
 
 // Without the store: all is a gap.
@@ -70,7 +71,7 @@ void SequenceOrders::advance(SequenceId id, std::int64_t next_id, bool withdraw,
                              std::function<void(Result<std::int64_t>)> done) {
   Sequence& sequence = around_.sequences.at(id);
   LeaseStore* const store = sequence.scope().store();
-  const bool drops_parked = withdraw || sequence.may_meet_parked();
+  const bool drops_parked = withdraw || may_meet_parked(sequence);
   // The mark that it is to be raised above may change with the counter.
   const Status moved = sequence.definition().record_move();
   Result<std::int64_t> wanted = moved.ok() ? advance_target(sequence, next_id) : moved;
@@ -106,22 +107,21 @@ Status SequenceOrders::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done
                                    : "their database was restored from an older copy",
                    std::move(done));
   }
-  const bool is_gone = remove && sequence.stop() == Stop::unconfigured;
+  const bool is_gone = remove && sequence.stop_cause() == StopCause::unconfigured;
   const bool leaves = is_orphan(sequence) || is_gone;
   if (is_to_move(sequence, around_.settings.find(sequence.name())))
     return give_up(around_.core, sequence, "their counter is not configured any more",
                    std::move(done));
-  if (!sequence.is_configured() && !leaves) return sequence.stopped();
+  if (!is_configured(sequence) && !leaves) return sequence.stop_error();
   const auto leave = [&] {
     return give_up(around_.core, sequence, "their sequence is not configured any more",
                    std::move(done));
   };
   // There is nothing to compare, or no store to compare it with.
-  if (leaves && (sequence.holds_nothing() || scope.store() == nullptr)) return leave();
+  if (leaves && (holds_nothing(sequence) || scope.store() == nullptr)) return leave();
   const Status claimed = scope.check_claimed();
   // Right after a start the store has not answered yet: a drain waits for that.
-  const bool waits =
-      sequence.is_configured() && scope.store() != nullptr && scope.last_error().ok();
+  const bool waits = is_configured(sequence) && scope.store() != nullptr && scope.last_error().ok();
   if (!claimed.ok() && !waits) return claimed;
   if (leaves) return leave();
   sequence.drain(around_.core.clock.monotonic_ms() + timeout_ms,

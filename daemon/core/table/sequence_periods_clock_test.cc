@@ -34,13 +34,13 @@ TEST_CASE("AnExhaustedPeriodThatIsOverIsNotStopped", "[core][period]") {
   Daily here([](SequenceSettings& settings) { settings.max_value = 2; });
   REQUIRE((here.one() == 1 && here.one() == 2));
   CHECK(here.one() == 0);
-  REQUIRE(here.of(kFirst)->state_name() == "stopped");
+  REQUIRE(state_name(*here.of(kFirst)) == "stopped");
   REQUIRE(here.world.table->accounts().sums().stopped == 1);
   here.wait(2 * kHourMs);
   REQUIRE(here.one() == 1);
   here.wait(5 * 60'000);
   here.world.turn();
-  CHECK(here.of(kFirst)->state_name() == "ready");
+  CHECK(state_name(*here.of(kFirst)) == "ready");
   CHECK(here.world.table->accounts().sums().stopped == 0);
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("FirstLeaseThatIsGrantedWhenItsCounterMayBeGoneIsNotTaken", "[core][pe
   here.world.time.wall_set_ms += 10 * kDayMs;
   REQUIRE(here.world.store.deliver_late());
   here.world.settle();
-  CHECK(here.world.sequence(kFirst).stopped().code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(here.world.sequence(kFirst).stop_error().code() == ErrorCode::SEQ_REGRESSED);
   CHECK(here.world.sequence(kFirst).available() == 0);
   const auto& sent = here.world.answers.sent;
   REQUIRE(sent.size() == 1);
@@ -211,8 +211,8 @@ TEST_CASE("AdvanceOfAStoppedPeriodThatHasEndedLeasesNothing", "[core][period]") 
   REQUIRE(here.one() == 1);
   here.world.settle();
   here.world.store.next_id[kFirst] = 1;
-  for (int tries = 0; tries < 500 && here.of(kFirst)->stopped().ok(); ++tries) here.one();
-  REQUIRE(here.of(kFirst)->stopped().code() == ErrorCode::SEQ_REGRESSED);
+  for (int tries = 0; tries < 500 && here.of(kFirst)->stop_error().ok(); ++tries) here.one();
+  REQUIRE(here.of(kFirst)->stop_error().code() == ErrorCode::SEQ_REGRESSED);
   here.wait(2 * kHourMs);
   const std::size_t leases = here.world.store.lease_calls.size();
   const std::int64_t gaps = here.of(kFirst)->totals().gaps;
@@ -221,7 +221,7 @@ TEST_CASE("AdvanceOfAStoppedPeriodThatHasEndedLeasesNothing", "[core][period]") 
   here.world.table->orders().advance(*opened, 0, false,
                                      [](const Result<std::int64_t>& /*next*/) {});
   here.world.settle();
-  CHECK(here.of(kFirst)->stopped().ok());
+  CHECK(here.of(kFirst)->stop_error().ok());
   here.wait(180'000);
   CHECK(here.world.store.lease_calls.size() == leases);
   CHECK(here.of(kFirst)->totals().gaps == gaps);

@@ -120,7 +120,7 @@ TEST_CASE("PeriodsThatAreNotConfiguredAnyMoreAreForgottenWithTheirGuards", "[cor
   here.world.start();
   here.world.settle();
   REQUIRE(here.one() == 1);
-  REQUIRE(here.of(kFirst)->stopped().code() == ErrorCode::NO_SEQUENCE);
+  REQUIRE(here.of(kFirst)->stop_error().code() == ErrorCode::NO_SEQUENCE);
   here.wait(180'000);
   CHECK(here.of(kFirst) != nullptr);
   here.world.time.wall_set_ms = 40 * kDayMs;
@@ -187,7 +187,7 @@ struct OtherUnit : Daily {
     periods.rule = PeriodRule::make("hour", nullptr).value();
     world.start();
     world.settle();
-    REQUIRE(of(kFirst)->stopped().code() == ErrorCode::NO_SEQUENCE);
+    REQUIRE(of(kFirst)->stop_error().code() == ErrorCode::NO_SEQUENCE);
     available = of(kFirst)->available();
     REQUIRE(available > 0);
   }
@@ -235,7 +235,7 @@ TEST_CASE("RemainderOfAPeriodWithAnotherCounterIsAGapWhenItIsOver", "[core][peri
   here.world.settings.by_name["orders"].binding.key = "other-{period}";
   here.world.start();
   here.world.settle();
-  REQUIRE(here.of(kFirst)->stopped().code() == ErrorCode::SEQ_CHANGED);
+  REQUIRE(here.of(kFirst)->stop_error().code() == ErrorCode::SEQ_CHANGED);
   const std::int64_t available = here.of(kFirst)->available();
   if (GENERATE(false, true)) {
     CHECK(here.world.table->orders()

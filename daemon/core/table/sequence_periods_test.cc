@@ -54,7 +54,7 @@ TEST_CASE("NothingIsLeasedOfAPeriodThatIsOver", "[core][period]") {
     while (here.of(kFirst)->available() > 3) REQUIRE(here.one() > 0);
     here.world.turn();
     here.world.flush();
-    REQUIRE(here.of(kFirst)->in_flight());
+    REQUIRE(in_flight(*here.of(kFirst)));
     here.world.advance(2 * kHourMs);
     here.world.settle();
   }
@@ -157,7 +157,7 @@ TEST_CASE("SequenceWhosePeriodsWereTakenOutOfTheConfigurationIsKept", "[core][pe
   here.world.settings.by_name["orders"].periods = PeriodSettings();
   here.world.start();
   here.world.settle();
-  CHECK(here.of(kFirst)->stopped().code() == ErrorCode::NO_SEQUENCE);
+  CHECK(here.of(kFirst)->stop_error().code() == ErrorCode::NO_SEQUENCE);
   CHECK(here.of(kFirst)->available() > 0);
   CHECK(here.one() == 1);
   CHECK(here.of("orders")->name() == "orders");

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/core/sequence/sequence_state.h"
 #include "daemon/core/stores/sequence_moves.h"
 
 namespace seqd {
@@ -120,7 +121,7 @@ void SequenceTable::cancel(SessionId session, const Refusal& why) {
 bool SequenceTable::forget(Sequence& sequence, const PeriodSpan* period) {
   const SequenceId id = sequence.id();
   const auto waits = [id](const AwaitingFlush& one) { return one.sequence == id; };
-  if (!sequence.holds_nothing() || sequence.waiting() > 0 || sequence.in_flight() ||
+  if (!holds_nothing(sequence) || sequence.waiters().size() > 0 || in_flight(sequence) ||
       sequence.draining().active() || replays_.keeps(id) ||
       std::find(touched_.begin(), touched_.end(), &sequence) != touched_.end() ||
       std::any_of(awaiting_.begin(), awaiting_.end(), waits))
@@ -207,7 +208,7 @@ void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) 
 
 void SequenceTable::refuse_requests(const Status& why) {
   refusals_.refusing = why;
-  for (Sequence* const one : sequences_.all()) one->requests_refused();
+  for (Sequence* const one : sequences_.all()) one->refusing_changed();
 }
 
 void SequenceTable::begin_stop(const Status& why) {
@@ -215,12 +216,12 @@ void SequenceTable::begin_stop(const Status& why) {
   blocks_.end_all();  // while what ends may still be withdrawn
   refusals_.ending = why;
   scopes_.stop();
-  for (Sequence* const one : sequences_.all()) one->begin_stop();
+  for (Sequence* const one : sequences_.all()) one->ending_began();
 }
 
 bool SequenceTable::settled() const {
   return scopes_.settled() && std::ranges::none_of(sequences_.by_name(), [](const auto& one) {
-           return one.second->in_flight();
+           return in_flight(*one.second);
          });
 }
 

@@ -112,7 +112,7 @@ struct Lives : Orders {
     for (const auto& [token, span] : world.store.granted) granted += span.second - span.first;
     CHECK(sequence().totals().leased == granted);
     CHECK(sequence().totals().unknown == 0);
-    CHECK(sequence().stopped().ok());
+    CHECK(sequence().stop_error().ok());
   }
 };
 
@@ -127,7 +127,7 @@ TEST_CASE("WhatWasGrantedUnderFormerSettingsIsJudgedByThem", "[core][restart]") 
       change.make(orders.settings());
       orders.begin();
       if (change.refused) {
-        CHECK(orders.sequence().stopped().code() == ErrorCode::SEQ_CHANGED);
+        CHECK(orders.sequence().stop_error().code() == ErrorCode::SEQ_CHANGED);
         orders.world.kill();
         orders.settings() = former;
         orders.begin();
@@ -191,7 +191,7 @@ struct Removed : Orders {
     world.settings.by_name.clear();
     world.start();
     world.settle();
-    REQUIRE(sequence_there().stopped().code() == ErrorCode::NO_SEQUENCE);
+    REQUIRE(sequence_there().stop_error().code() == ErrorCode::NO_SEQUENCE);
   }
   const Sequence& sequence_there() { return world.table->at(world.table->find("orders")); }
   SequenceSettings kept;
@@ -203,7 +203,7 @@ TEST_CASE("ATableThatComesBackByAReloadContinuesWithItsRemainder", "[core][reloa
   orders.world.settings.by_name["orders"] = orders.kept;
   CHECK(orders.world.table->apply_settings(orders.world.limits).empty());
   orders.world.settle();
-  CHECK(orders.sequence_there().stopped().ok());
+  CHECK(orders.sequence_there().stop_error().ok());
   CHECK(orders.sequence_there().settings().wait_timeout_ms == 1'234);
   REQUIRE(orders.world.next("orders") == std::nullopt);
   orders.world.settle();
@@ -214,7 +214,7 @@ TEST_CASE("ATableThatComesBackByAReloadContinuesWithItsRemainder", "[core][reloa
   CHECK(orders.world.store.lease_calls.back().binding.key == "orders");
   orders.world.restart();
   orders.world.settle();
-  CHECK(orders.sequence_there().stopped().ok());
+  CHECK(orders.sequence_there().stop_error().ok());
 }
 
 TEST_CASE("ATableThatComesBackWithAnotherCounterIsRefusedAsAtAStart", "[core][reload]") {
@@ -281,7 +281,7 @@ TEST_CASE("WhatIsLeftOfAnotherCounterIsNotJudgedByTodaysMaximum", "[core][restar
   settings.max_value = 2;
   orders.world.start();
   orders.world.settle();
-  REQUIRE(orders.sequence().stopped().code() == ErrorCode::SEQ_CHANGED);
+  REQUIRE(orders.sequence().stop_error().code() == ErrorCode::SEQ_CHANGED);
   CHECK(orders.sequence().available() == available);
   CHECK(orders.sequence().totals().gaps == 0);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/core/sequence/sequence_state.h"
 
 namespace seqd {
 namespace {
@@ -167,7 +168,7 @@ void Decommission::drain() {
     const std::size_t at = next++;
     const SequenceId id = table_.find(part.name);
     ASSERT(id != 0);
-    if (table_.at(id).holds_nothing()) continue;
+    if (holds_nothing(table_.at(id))) continue;
     ++draining_;
     Status refused =
         table_.orders().drain(id, timeout_ms_, alive_.guard([this, at](const DrainReport& report) {
@@ -197,7 +198,7 @@ void Decommission::drained() {
     ASSERT(part.name == given[at].name);
     part.drained = given[at].drained;
     part.error = given[at].error;
-    empty = empty && table_.at(table_.find(part.name)).holds_nothing();
+    empty = empty && holds_nothing(table_.at(table_.find(part.name)));
   }
   if (!empty) {
     const Status error = first_error();

@@ -189,7 +189,7 @@ TEST_CASE("ASequenceThatIsFirstUsedWhileTheStoresAreAskedIsDrainedToo", "[core]"
   const SequenceTotals& totals = here.world.sequence("tickets").totals();
   REQUIRE(totals.leased > 0);
   CHECK(totals.leased == totals.issued + totals.returned);
-  CHECK(here.world.sequence("tickets").holds_nothing());
+  CHECK(holds_nothing(here.world.sequence("tickets")));
 }
 
 TEST_CASE("BehindTheMarkARestartRefusesUntilEveryStoreHasForgotten", "[core]") {
@@ -233,7 +233,7 @@ TEST_CASE("OneDecommissionAtATime", "[core]") {
 TEST_CASE("ASequenceThatIsStoppedKeepsTheInstanceWhileItHasSomethingAvailable", "[core]") {
   Retiring here;
   here.world.sequence("orders").set_stopped(
-      {Stop::elsewhere, {ErrorCode::SEQ_CHANGED, "bound to another counter"}});
+      {StopCause::elsewhere, {ErrorCode::SEQ_CHANGED, "bound to another counter"}});
   REQUIRE(here.begin());
   CHECK(here.report->end == End::refused);
   CHECK(here.report->sequences[0].error.code() == ErrorCode::SEQ_CHANGED);
@@ -275,7 +275,7 @@ TEST_CASE("PeriodIsNotForgottenWhileADecommissionDrains", "[core][period]") {
     here.world.advance(60'000);
     here.world.settle();
     REQUIRE(here.world.table->find(first) != 0);
-    REQUIRE(here.world.table->at(here.world.table->find(first)).holds_nothing());
+    REQUIRE(holds_nothing(here.world.table->at(here.world.table->find(first))));
   }
   here.world.store.returns.clear();
   for (int minute = 0; minute < 5 && !here.report; ++minute) {

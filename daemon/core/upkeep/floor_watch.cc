@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/core/sequence/sequence_state.h"
 
 namespace seqd {
 namespace {
@@ -34,7 +35,7 @@ void FloorWatch::begin_round() {
   table_.scopes().beat();
   for (const Sequence* sequence : table_.sequences().all()) {
     // What is left of another counter is not compared with the one that is configured.
-    const bool is_of_it = sequence->is_configured();
+    const bool is_of_it = is_configured(*sequence);
     if (is_of_it && sequence->available() + sequence->out() > 0) left_.push_back(sequence->id());
   }
   read_next();

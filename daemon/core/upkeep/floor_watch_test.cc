@@ -26,9 +26,9 @@ TEST_CASE("WhatAnotherHostAdvancedIsWithdrawnAtTheNextLook", "[floor_watch]") {
   REQUIRE(orders.world.store.read_calls.size() == 1);
   orders.advance_elsewhere();
   orders.pass(59'999);
-  REQUIRE(orders.sequence().next_id() == 2);
+  REQUIRE(orders.sequence().held().next_id() == 2);
   orders.pass(1);
-  REQUIRE(orders.sequence().next_id() == 5'000);
+  REQUIRE(orders.sequence().held().next_id() == 5'000);
   REQUIRE(orders.world.store.read_calls.size() == 2);
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("WhatIsLeftOfAnotherCounterIsNotComparedWithTheConfiguredOne", "[floor
   orders.world.settings.by_name["orders"].binding.key = "other";
   orders.world.start();
   orders.world.settle();
-  REQUIRE(orders.sequence().stopped().code() == ErrorCode::SEQ_CHANGED);
+  REQUIRE(orders.sequence().stop_error().code() == ErrorCode::SEQ_CHANGED);
   orders.world.store.next_id["other"] = orders.world.store.floors["other"] = 5'000;
   const std::int64_t available = orders.sequence().available();
   REQUIRE(available > 0);
@@ -130,7 +130,7 @@ TEST_CASE("WhatWasAvailableAtTheStartIsComparedAsSoonAsItIsOurs", "[floor_watch]
   for (int seconds = 0; seconds < 10 && orders.world.store.read_calls.empty(); ++seconds)
     orders.pass(1'000);
   REQUIRE(orders.sequence().scope().owned());
-  REQUIRE(orders.sequence().next_id().value_or(5'000) >= 5'000);
+  REQUIRE(orders.sequence().held().next_id().value_or(5'000) >= 5'000);
 }
 
 TEST_CASE("NothingIsAskedOnceTheWatchIsOver", "[floor_watch]") {

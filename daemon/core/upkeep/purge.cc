@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/core/sequence/sequence_state.h"
 
 namespace seqd {
 namespace {
@@ -183,7 +184,7 @@ std::string Purge::use_here(const Period& period) const {
   const SequenceId id = table_.find(name);
   if (id == 0) return {};
   const Sequence& sequence = table_.at(id);
-  if (sequence.holds_nothing() && !sequence.in_flight() && sequence.waiting() == 0) return {};
+  if (holds_nothing(sequence) && !in_flight(sequence) && sequence.waiters().size() == 0) return {};
   return "in use here: IDs are available, being leased or being returned (seqctl drain " + name +
          ")";
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/base/assertion.h"
+#include "daemon/core/sequence/sequence_state.h"
 #include "daemon/core/text/period.h"
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/method_list.h"
@@ -47,8 +48,8 @@ struct Batch : std::enable_shared_from_this<Batch> {
       const SequenceId id = left.back();
       left.pop_back();
       if (!reply.table.sequences().contains(id)) continue;
-      if (const Sequence& one = reply.table.at(id); !one.is_configured()) {
-        note_failed(one.name(), one.stopped());
+      if (const Sequence& one = reply.table.at(id); !is_configured(one)) {
+        note_failed(one.name(), one.stop_error());
         continue;
       }
       ++under_way;
@@ -56,7 +57,7 @@ struct Batch : std::enable_shared_from_this<Batch> {
       // leased since.
       const Sequence& sequence = reply.table.at(id);
       const StoreScope& scope = sequence.scope();
-      if (resume && scope.restored() && (scope.raised() || !sequence.awaits_advance())) {
+      if (resume && scope.restored() && (scope.raised() || !awaits_advance(sequence))) {
         reply.table.scopes().read_floor(
             id, [self = shared_from_this(), name = sequence.name()](const Status& seen) {
               self->ended(name, seen, 0);
@@ -146,12 +147,12 @@ void method_advance_store(const MethodContext& context, Session& session,
   for (const Sequence* sequence : context.table.sequences().all()) {
     // A sequence whose counter is not configured fails: other hosts may lease from that counter.
     // They do not lease from the counter of a former period.
-    const bool may_be_used = sequence->is_configured() || period_of(sequence->name()).empty();
+    const bool may_be_used = is_configured(*sequence) || period_of(sequence->name()).empty();
     if (&sequence->scope() == scope && may_be_used && sequence->definition().high_water() > 0)
       batch->left.push_back(sequence->id());
     // It is to move to this store, and has not.
     if (&sequence->scope() != scope && sequence->settings().store == wanted->store)
-      batch->note_failed(sequence->name(), sequence->stopped());
+      batch->note_failed(sequence->name(), sequence->stop_error());
   }
   asked(session, message, Status());
   raise_administered(context, session, "advance_store", "STORE", wanted->store);

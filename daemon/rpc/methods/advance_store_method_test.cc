@@ -171,7 +171,7 @@ TEST_CASE("AdvanceStoreResumesNothingWhereACounterIsNotConfigured", "[rpc]") {
   PutBack service(1);
   CoreWorld& core = service.core();
   core.sequence("s0").set_stopped(
-      {Stop::unconfigured, {ErrorCode::NO_SEQUENCE, "\"s0\" is not configured any more"}});
+      {StopCause::unconfigured, {ErrorCode::NO_SEQUENCE, "\"s0\" is not configured any more"}});
   const Reply reply = service.ask(resume("default"));
   auto said = map_of(reply);
   CHECK(said["failed"] == "1");

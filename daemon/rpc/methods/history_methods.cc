@@ -93,10 +93,9 @@ Status find_position(const SequenceTable& table, const std::string& name, IdFact
     return facts.id >= 1 ? Status()
                          : bad_request("explain takes a name and an ID, which is at least 1");
   const SequenceId sequence = table.find(name);
-  const auto below =
-      sequence == 0
-          ? 0
-          : table.at(sequence).next_id().value_or(table.at(sequence).definition().high_water());
+  const auto below = sequence == 0 ? 0
+                                   : table.at(sequence).held().next_id().value_or(
+                                         table.at(sequence).definition().high_water());
   const auto place = facts.progression->find(facts.id, below);
   if (!place) return facts.progression->no_id(name, facts.id);
   facts.ordinal = place->ordinal;

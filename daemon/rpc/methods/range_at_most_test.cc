@@ -60,7 +60,7 @@ TEST_CASE("ARangeOfAtMostSoManyTakesWhatIsThere", "[methods]") {
   REQUIRE(there > 0);
   CHECK(ids_of(service.ask(at_most(2, 1'000))) == there);
   CHECK(ids_of(service.ask(at_most(3, 1))) == 1);
-  CHECK(service.orders().waiting() == 0);
+  CHECK(service.orders().waiters().size() == 0);
 }
 
 TEST_CASE("ARangeOfAtMostMoreThanTheLimitIsNotTooLarge", "[methods]") {
@@ -122,9 +122,9 @@ TEST_CASE("ARangeOfAtMostSoManyLeavesASequenceReady", "[methods]") {
   service.lose_store();
   const std::int64_t there = service.orders().available();
   CHECK(ids_of(service.ask(at_most(2, there + 50))) == there);
-  CHECK(service.orders().state_name() != "stopped");
+  CHECK(state_name(service.orders()) != "stopped");
   CHECK(service.ask(at_most(3, 50)).code == ErrorCode::UNAVAILABLE);
-  CHECK(service.orders().waiting() == 0);
+  CHECK(service.orders().waiters().size() == 0);
 }
 
 TEST_CASE("AnOptionThatRangeDoesNotHaveIsRefused", "[methods]") {

@@ -50,7 +50,7 @@ void method_next_text(const MethodContext& context, Session& session, const Mess
   if (!found.ok()) return answer_error(session, msgid, found.status());
   if (!is_fresh(context, session, msgid, *found, IssueKind::text, 1)) return;
   Sequence& sequence = context.table.at(*found);
-  if (sequence.stop() == Stop::none) {
+  if (sequence.stop_cause() == StopCause::none) {
     const Result<std::optional<TextForm>> form = context.table.admit_text(*found);
     if (!form.ok()) return answer_error(session, msgid, form.status());
     const std::int64_t wall_s = context.clock.wall_ms() / 1'000;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "daemon/core/sequence/sequence_state.h"
 #include "daemon/rpc/drain_packing.h"
 #include "daemon/rpc/ending.h"
 #include "daemon/rpc/external.h"
@@ -22,7 +23,7 @@ using protocol::Message;
 constexpr std::size_t kMostRows = 1'000;  // of one reply
 
 std::optional<std::int64_t> next_of(const Sequence& sequence) {
-  const std::optional<std::int64_t> next = sequence.next_id();
+  const std::optional<std::int64_t> next = sequence.held().next_id();
   if (!next || !sequence.scope().owned()) return std::nullopt;
   return to_external(sequence, *next);
 }
@@ -39,7 +40,7 @@ void pack_forecast(Packer& packer, const Exhaustion::Forecast& forecast) {
 // Whether this user may know how many IDs of the sequence there are, and were.
 bool may_count(const MethodContext& context, const Session& session, const Sequence& sequence) {
   // The users who may take its IDs are no longer configured.
-  if (sequence.stop() == Stop::unconfigured)
+  if (sequence.stop_cause() == StopCause::unconfigured)
     return check_administers(context.control, session.peer, "").ok();
   return may_know(context, session.peer, sequence.name(), &sequence.settings().access);
 }
@@ -91,8 +92,8 @@ void pack_volume(Packer& packer, const MethodContext& context, const Sequence& s
   pack_pair(packer, "available", sequence.available());
   pack_pair(packer, "out", sequence.out());
   pack_pair(packer, "next", next_of(sequence));
-  pack_pair(packer, "issued", sequence.issued());
-  pack_pair(packer, "waiting", sequence.waiting());
+  pack_pair(packer, "issued", sequence.issuer().issued());
+  pack_pair(packer, "waiting", sequence.waiters().size());
   pack_forecast(packer, forecast_of(context, sequence));
   pack_pair(packer, "runway_ms", context.table.accounts().rates().runway_ms(sequence));
 }
@@ -105,13 +106,13 @@ void pack_no_volume(Packer& packer) {
 
 void pack_sequence(Packer& packer, const MethodContext& context, const Session& session,
                    const Sequence& sequence) {
-  const Status error = sequence.error();
+  const Status error = request_error(sequence);
   const bool counts = may_count(context, session, sequence);
   packer.pack_map(13);
   pack_pair(packer, "name", sequence.name());
   pack_pair(packer, "reuse", reuse_word(reuse_of_drain(sequence)));
   pack_pair(packer, "store", sequence.scope().store_name());
-  pack_pair(packer, "state", sequence.state_name());
+  pack_pair(packer, "state", state_name(sequence));
   // Its text may contain counts.
   const std::string text = counts ? error.to_string() : std::string(error_name(error.code()));
   pack_said(packer, "error", error.ok() ? "" : text);
@@ -191,7 +192,7 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
   if (id != 0) {
     const Sequence& sequence = context.table.at(id);
     next = next_of(sequence);
-    last = sequence.last_issued();
+    last = sequence.issuer().last_issued();
     if (last) last = to_external(sequence, *last);
     available = sequence.available();
   } else if (const InsertQueue* queue = find_inserting(context, *name)) {

@@ -141,7 +141,7 @@ TEST_CASE("MetricsPage: sequences that end, and those that have ended", "[metric
   CHECK(here.service.code(next_request(3, "few")) == ErrorCode::EXHAUSTED);
   CHECK(here.value("seqd_stopped_sequences") == "1");
   here.service.world.core.sequence("orders").set_stopped(
-      {Stop::regressed, {ErrorCode::SEQ_REGRESSED, "set back"}});
+      {StopCause::regressed, {ErrorCode::SEQ_REGRESSED, "set back"}});
   here.service.world.settle();
   CHECK(here.value("seqd_stopped_sequences") == "2");
   // Of what is not there any more nothing is counted, nor twice after a start.
