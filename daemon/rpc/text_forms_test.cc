@@ -212,7 +212,7 @@ TEST_CASE("TextsThatWaitWhileTheFormatChangesAreRefusedAndUseNoId", "[text_forms
   for (const Reply& reply : service.line->replies())
     refused += reply.code == ErrorCode::SEQ_CHANGED ? 1 : 0;
   CHECK(refused == 3);
-  CHECK(service.world.core.table->at(id).issuer().issued() == available + 2);
+  CHECK(service.world.core.table->at(id).totals().issued == available + 2);
 }
 
 TEST_CASE("ReloadRecordsNoFormWhileNoTextIsIssued", "[text_forms]") {

@@ -95,7 +95,7 @@ TEST_CASE("ABlockThatHasTheRestOfAPeriodEndsWithIt") {
   here.wait(kHourMs);
   CHECK(here.world.pages.slot(client, 0).limit == 0);
   CHECK(here.of(kFirst)->out() == 0);
-  CHECK(here.of(kFirst)->issuer().issued() == 5);
+  CHECK(here.of(kFirst)->totals().issued == 5);
   CHECK(here.of(kFirst)->totals().gaps == 5);
 }
 

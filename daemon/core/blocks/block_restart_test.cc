@@ -123,7 +123,7 @@ TEST_CASE("BlocksThatTheConfigurationDoesNotAllowAnyMoreEndAtAStart") {
   Blocks f;
   const Run block = f.out(1, 0, 10);
   f.take(block, 0, 1, 4);
-  const std::int64_t issued = f.sequence().issuer().issued();
+  const std::int64_t issued = f.sequence().totals().issued;
   const std::int64_t available = f.sequence().available();
   f.world.kill();
   SECTION("the sequence has none") {
@@ -140,7 +140,7 @@ TEST_CASE("BlocksThatTheConfigurationDoesNotAllowAnyMoreEndAtAStart") {
   f.take(block, 0, 1, 1);
   CHECK(f.used.size() == 4);
   CHECK(f.sequence().out() == 0);
-  CHECK(f.sequence().issuer().issued() == issued + 4);
+  CHECK(f.sequence().totals().issued == issued + 4);
   CHECK(f.sequence().available() == available + 6);
   CHECK(f.sequence().totals().gaps == 0);
 }

@@ -36,11 +36,11 @@ TEST_CASE("WhatWasNotTakenIsIssuedNext") {
   Blocks f;
   const Run block = f.out(1, 0, 10);
   f.take(block, 0, 1, 4);
-  const std::int64_t issued = f.sequence().issuer().issued();
+  const std::int64_t issued = f.sequence().totals().issued;
   f.blocks().end_client(f.client);
   f.world.turn();
   CHECK(f.sequence().out() == 0);
-  CHECK(f.sequence().issuer().issued() == issued + 4);
+  CHECK(f.sequence().totals().issued == issued + 4);
   CHECK(f.sequence().held().next_id() == block.first + 4);
   CHECK(f.world.pages.pages.empty());
   CHECK(f.blocks().empty());
@@ -49,7 +49,7 @@ TEST_CASE("WhatWasNotTakenIsIssuedNext") {
 
 TEST_CASE("ASlotThatIsUsedAgainEndsItsBlock") {
   Blocks f;
-  const std::int64_t issued = f.sequence().issuer().issued();
+  const std::int64_t issued = f.sequence().totals().issued;
   const Run first = f.out(1, 0, 10);
   f.take(first, 0, 1, 10);
   const Run second = f.out(2, 0, 10);
@@ -58,7 +58,7 @@ TEST_CASE("ASlotThatIsUsedAgainEndsItsBlock") {
   const Run third = f.out(3, 0, 10);
   CHECK(third.first == second.first + 3);
   f.take(third, 0, 3, 2);
-  CHECK(f.sequence().issuer().issued() == issued + 13);
+  CHECK(f.sequence().totals().issued == issued + 13);
   CHECK(f.sequence().out() == 10);
   f.blocks().end_client(f.client);
   f.use_the_rest();

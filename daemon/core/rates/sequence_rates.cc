@@ -77,7 +77,7 @@ void SequenceRates::step(std::int64_t now_ms, std::int64_t available, std::int64
 }
 
 void SequenceRates::sample(Entry& entry, std::int64_t now_ms) {
-  const std::int64_t issued = entry.sequence->issuer().issued();
+  const std::int64_t issued = entry.sequence->totals().issued;
   ASSERT(issued >= entry.issued);
   const std::int64_t passed_ms = now_ms - entry.at_ms;
   if (entry.at_ms >= 0 && passed_ms < kShortestMs) return;

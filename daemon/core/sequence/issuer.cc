@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/core/leasing/store_scope.h"
+#include "daemon/core/log/gap_event.h"
 #include "daemon/core/sequence/sequence_budgets.h"
 
 namespace seqd {
@@ -17,19 +19,18 @@ constexpr std::int64_t kReservationLongMs = 5'000;
 
 }  // namespace
 
-Issuer::Issuer(const SequenceContext& context, const DefineSequence& definition,
-               std::int64_t most_unsynced)
+Issuer::Issuer(const SequenceContext& context, const SequenceDefinition& definition)
     : context_(context),
-      sequence_(definition.sequence),
-      used_below_(definition.high_water),
-      most_unsynced_(most_unsynced),
-      reserve_size_(std::min(kFirstReservation, most_unsynced)) {
-  ASSERT(most_unsynced >= 1);
+      definition_(definition),
+      totals_{.sequence = definition.id()},
+      used_below_(definition.high_water()),
+      reserve_size_(std::min(kFirstReservation, definition.settings().max_unsynced)) {
+  ASSERT(reserve_size_ >= 1);
 }
 
 void Issuer::restore(const SequenceImage& image) {
   ASSERT(all_in_log() && held_.ranges().empty());
-  issued_ = image.totals.issued;
+  totals_ = image.totals;
   used_below_ = image.used_below;
   for (const AvailableRange& range : image.ranges)
     held_.add(IdRange(range.begin, range.end), range.lease);
@@ -39,9 +40,9 @@ void Issuer::note(std::int64_t begin, std::int64_t end, const Caller& caller, Is
   ASSERT(begin < end && end <= held_.last_range_end());
   last_issued_ = end - 1;
   const Issued issue = as_recorded(
-      {sequence_, begin, end, caller.client, caller.request, as.kind, as.form, as.wall_s});
+      {definition_.id(), begin, end, caller.client, caller.request, as.kind, as.form, as.wall_s});
   if (pending_ == nullptr) {
-    pending_ = &context_.budgets.issuing(sequence_, context_.core.history);
+    pending_ = &context_.budgets.issuing(definition_.id(), context_.core.history);
   } else {
     if (pending_->merge(issue, held_.last_range_end(), caller.session)) return;
     write();
@@ -68,8 +69,8 @@ void Issuer::flush() {
 
 void Issuer::write() {
   const Issued issued = pending_->take();
-  ASSERT(issued.begin < issued.end && issued.sequence == sequence_);
-  issued_ += issued.end - issued.begin;
+  ASSERT(issued.begin < issued.end && issued.sequence == definition_.id());
+  totals_.issued += issued.end - issued.begin;
   used_below_ = std::max(used_below_, issued.end);
   context_.core.log.append(issued);
   if (issued.client != 0) context_.table.recorded(issued);
@@ -83,28 +84,49 @@ std::pair<IdRange, Token> Issuer::take_block(std::int64_t at_most) {
 
 void Issuer::note_taken(std::int64_t begin, std::int64_t end, SessionId session) {
   ASSERT(all_in_log() && begin < end);
-  issued_ += end - begin;
+  totals_.issued += end - begin;
   used_below_ = std::max(used_below_, end);
   last_issued_ = end - 1;
   if (context_.core.history != nullptr)
-    context_.core.history->issued(sequence_, begin, end, session);
+    context_.core.history->issued(definition_.id(), begin, end, session);
 }
 
-void Issuer::set_most_unsynced(std::int64_t most_unsynced) {
-  ASSERT(most_unsynced >= 1);
-  most_unsynced_ = most_unsynced;
-  reserve_size_ = std::min(reserve_size_, most_unsynced);
+void Issuer::apply_settings() {
+  reserve_size_ = std::min(reserve_size_, definition_.settings().max_unsynced);
+  ASSERT(reserve_size_ >= 1);
+}
+
+void Issuer::note_leased(IdRange range, const Token& lease) {
+  totals_.leased += range.size();
+  held_.add(std::move(range), lease);
+}
+
+void Issuer::note_gap(const GapMade& gap, const Token& lease, const std::string& why) {
+  ASSERT(gap.begin < gap.end);
+  totals_.gaps += gap.end - gap.begin;
+  used_below_ = std::max(used_below_, gap.end);
+  context_.budgets.gap_made(gap.cause, gap.end - gap.begin);
+  context_.core.events.raise(
+      gap_event(gap, definition_.name(), lease, context_.scope.instance(), why));
+}
+
+void Issuer::write_off(const HeldRanges::Held& held, GapCause cause, const std::string& why) {
+  const GapMade gap{definition_.id(), held.range.begin(), held.range.end(), cause,
+                    context_.core.clock.wall_ms()};
+  context_.core.log.append(gap);
+  note_gap(gap, held.lease, why);
 }
 
 void Issuer::resize_reservation() {
   const std::int64_t now_ms = context_.core.clock.monotonic_ms();
+  const std::int64_t most = definition_.settings().max_unsynced;
   const std::int64_t lasted_ms = now_ms - reserved_at_ms_;
   if (reserved_at_ms_ > 0 && lasted_ms < kReservationShortMs) {
-    reserve_size_ = std::min(reserve_size_ * 4, most_unsynced_);
+    reserve_size_ = std::min(reserve_size_ * 4, most);
   } else if (lasted_ms > kReservationLongMs) {
-    reserve_size_ = std::max(reserve_size_ / 2, std::min(kFirstReservation, most_unsynced_));
+    reserve_size_ = std::max(reserve_size_ / 2, std::min(kFirstReservation, most));
   }
-  ASSERT(reserve_size_ >= 1 && reserve_size_ <= most_unsynced_);
+  ASSERT(reserve_size_ >= 1 && reserve_size_ <= most);
   reserved_at_ms_ = now_ms;
 }
 
@@ -112,12 +134,12 @@ bool Issuer::begin_reservation(std::int64_t out, std::int64_t demand) {
   ASSERT(out >= 0 && demand >= 0);
   if (reserving_) return false;
   demand = std::min(demand, held_.available());
-  const std::int64_t room = std::max<std::int64_t>(most_unsynced_ - out, 1);
+  const std::int64_t room = std::max<std::int64_t>(definition_.settings().max_unsynced - out, 1);
   if (held_.asked() > std::min(reserve_size_, room) / 2 && held_.asked() >= demand) return false;
   if (held_.asked() == held_.available()) return false;
   resize_reservation();
   for (const std::int64_t end : held_.ask(std::max(std::min(reserve_size_, room), demand))) {
-    context_.core.log.append(Reserved{sequence_, end});
+    context_.core.log.append(Reserved{definition_.id(), end});
   }
   reserving_ = true;
   return true;

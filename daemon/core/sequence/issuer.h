@@ -1,11 +1,13 @@
-// Issuer: issues the available IDs of one sequence and writes the log. An ID is issued only below a
-// durable reservation; what was issued in a turn goes into the log with flush(), before the replies
-// of that turn leave. Owned by its Sequence; loop thread.
+// Issuer: the available IDs of one sequence, and the totals of what became of all it ever had. It
+// issues them and writes the log. An ID is issued only below a durable reservation; what was issued
+// in a turn goes into the log with flush(), before the replies of that turn leave. Owned by its
+// Sequence; loop thread.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,25 +15,25 @@
 #include "daemon/core/log/state_image.h"
 #include "daemon/core/sequence/held_ranges.h"
 #include "daemon/core/sequence/pending_issue.h"
+#include "daemon/core/sequence/sequence_definition.h"
 #include "daemon/core/sequence/sequence_owner.h"
 
 namespace seqd {
 
 class Issuer {
  public:
-  // `most_unsynced`: SequenceSettings::max_unsynced. The context outlives this.
-  Issuer(const SequenceContext& context, const DefineSequence& definition,
-         std::int64_t most_unsynced);
+  // Both outlive this.
+  Issuer(const SequenceContext& context, const SequenceDefinition& definition);
 
   const HeldRanges& held() const { return held_; }
-  HeldRanges& held() { return held_; }             // the caller that removes a range records why
-  std::int64_t issued() const { return issued_; }  // as far as the log has it
+  HeldRanges& held() { return held_; }  // the caller that removes a range records why
+  // As far as the log has it.
+  const SequenceTotals& totals() const { return totals_; }
   std::optional<std::int64_t> last_issued() const {
     return last_issued_ == 0 ? std::nullopt : std::optional(last_issued_);
   }
   // End of what was issued or written off; see UsedBelow.
   std::int64_t used_below() const { return used_below_; }
-  void note_written_off(std::int64_t end) { used_below_ = std::max(used_below_, end); }
   bool all_in_log() const { return pending_ == nullptr; }
 
   // One ID. False: none is issuable.
@@ -57,12 +59,22 @@ class Issuer {
     // In most turns enough is reserved; the rest of the rule is in begin_reservation().
     if (held_.asked() > reserve_size_ / 2 && held_.asked() >= demand) return;
     if (!begin_reservation(out, demand)) return;
-    context_.table.when_durable(sequence_, [this, reserved] {
+    context_.table.when_durable(definition_.id(), [this, reserved] {
       end_reservation();
       reserved();
     });
   }
-  void set_most_unsynced(std::int64_t most_unsynced);
+  // The bounds of reservations, SequenceSettings::max_unsynced, may have changed.
+  void apply_settings();
+
+  // The log has these already: a range is available, one was returned, one became a gap, or a lease
+  // cannot be traced.
+  void note_leased(IdRange range, const Token& lease);
+  void note_returned(std::int64_t count) { totals_.returned += count; }
+  void note_gap(const GapMade& gap, const Token& lease, const std::string& why);
+  void note_untraceable() { ++totals_.unknown; }
+  // What is left of a range that was available is a gap. What was issued of it is in the log.
+  void write_off(const HeldRanges::Held& held, GapCause cause, const std::string& why);
 
   void restore(const SequenceImage& image);
 
@@ -76,13 +88,12 @@ class Issuer {
   const SequenceContext& context_;
   // Issued in this turn, not in the log yet; null: nothing is. Of the SequenceBudgets.
   PendingIssue* pending_ = nullptr;
-  const SequenceId sequence_;
+  const SequenceDefinition& definition_;
   bool reserving_ = false;  // a reservation waits for the medium
   HeldRanges held_;
-  std::int64_t issued_ = 0;
+  SequenceTotals totals_;
   std::int64_t used_below_;
   std::int64_t last_issued_ = 0;  // 0: none
-  std::int64_t most_unsynced_;
   std::int64_t reserve_size_;
   std::int64_t reserved_at_ms_ = 0;
 };

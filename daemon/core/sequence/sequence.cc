@@ -5,7 +5,6 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
-#include "daemon/core/log/gap_event.h"
 #include "daemon/core/sequence/sequence_budgets.h"
 #include "daemon/core/sequence/sequence_state.h"
 
@@ -33,13 +32,9 @@ Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const Sequenc
       context_(context),
       definition_(context, std::move(settings), key, definition),
       waiters_(context, id()),
-      issuer_(context, definition, this->settings().max_unsynced),
+      issuer_(context, definition_),
       replenisher_(context, this->settings()),
       drain_(context.core, open_) {}
-
-SequenceTotals Sequence::totals() const {
-  return {id(), leased_, issuer_.issued(), returned_, gaps_, unknown_};
-}
 
 // --- requests
 
@@ -263,29 +258,15 @@ void Sequence::withdraw_available() {
   if (gate_.withdrawing()) return touch();
   flush_issues();
   for (const HeldRanges::Held& held : issuer_.held().take_below(floor_.ordinal()))
-    leave(held, GapCause::superseded,
-          "the counter was advanced to " + std::to_string(floor_.ordinal()) + " for every host");
+    issuer_.write_off(
+        held, GapCause::superseded,
+        "the counter was advanced to " + std::to_string(floor_.ordinal()) + " for every host");
   for (const HeldRanges::Held& held : issuer_.held().take_above(last))
-    leave(held, GapCause::out_of_bounds,
-          settings().progression.compiled != nullptr
-              ? "the sequence ends before it now (sequence.max)"
-              : "the highest ID is " + std::to_string(last) + " now (sequence.max_value)");
-}
-
-void Sequence::written_off(std::int64_t begin, std::int64_t end, GapCause cause) {
-  ASSERT(begin < end);
-  gaps_ += end - begin;
-  issuer_.note_written_off(end);
-  context_.budgets.gap_made(cause, end - begin);
-}
-
-// What was issued of it is in the log already.
-void Sequence::leave(const HeldRanges::Held& held, GapCause cause, const std::string& why) {
-  const GapMade gap{id(), held.range.begin(), held.range.end(), cause,
-                    context_.core.clock.wall_ms()};
-  written_off(gap.begin, gap.end, cause);
-  context_.core.log.append(gap);
-  context_.core.events.raise(gap_event(gap, name(), held.lease, context_.scope.instance(), why));
+    issuer_.write_off(
+        held, GapCause::out_of_bounds,
+        settings().progression.compiled != nullptr
+            ? "the sequence ends before it now (sequence.max)"
+            : "the highest ID is " + std::to_string(last) + " now (sequence.max_value)");
 }
 
 // --- refusing, settings, the end
@@ -336,7 +317,7 @@ void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings,
   const SequenceSettings& applied = definition_.settings();
   exhaustion_.update_forecast(applied);
   replenisher_.apply_settings(applied);
-  issuer_.set_most_unsynced(applied.max_unsynced);
+  issuer_.apply_settings();
   waiters_.enough();  // what failed, failed under the former ones
   // So many are never available any more, and those behind would wait for nothing.
   waiters_.fail_above(applied.max_available,

@@ -36,7 +36,7 @@ class Sequence final : private StoreOperation::Owner {
   SequenceId id() const { return definition_.id(); }
   const StoreScope& scope() const { return context_.scope; }
   const SequenceSettings& settings() const { return definition_.settings(); }
-  SequenceTotals totals() const;
+  const SequenceTotals& totals() const { return issuer_.totals(); }  // as far as the log has it
   const HeldRanges& held() const { return issuer_.held(); }
   std::int64_t available() const { return held().available(); }
   std::int64_t out() const { return out_; }  // IDs of its blocks, see BlockTable
@@ -102,7 +102,6 @@ class Sequence final : private StoreOperation::Owner {
   void begin_drain(Reuse reuse, std::int64_t deadline_ms, Drain::Done done, GapCause cause);
   void return_happened(const OperationEvent& event, const ReturnOpened& opened);
   void step_drain(), end_drain(), drain_changed(), lower_high_water(), met_older_copy();
-  void written_off(std::int64_t begin, std::int64_t end, GapCause cause);
   void note_issued() { replenisher_.want(), touch(); }
   void touch() {
     if (!std::exchange(touched_, true)) context_.table.touched(*this);
@@ -111,12 +110,10 @@ class Sequence final : private StoreOperation::Owner {
   void fail_stopped(), counter_regressed(const Status&);  // where something stops it
   Result<std::optional<IssueAs>> admit(const Waiter& waiter);
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
-  void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void end_blocks(), end_blocks_for_waiters(), end_blocks_above_bound(), stop_operations();
   void abandon(GapCause cause, const std::string& why);    // what is open at the store
   void surrender(GapCause cause, const std::string& why);  // that, and what is available: a gap
 
-  std::int64_t leased_ = 0, returned_ = 0, gaps_ = 0, unknown_ = 0;  // see SequenceTotals
   CounterFloor floor_;
   SequenceGate gate_;     // of it the end, and from here on, is what a request and its turn look at
   std::int64_t out_ = 0;  // IDs in blocks

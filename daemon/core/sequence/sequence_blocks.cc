@@ -74,8 +74,8 @@ void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken)
   if (taken_end < granted.end)
     issuer_.held().put_back(IdRange(taken_end, granted.end), block.lease);
   if (!taken) {
-    leave({issuer_.held().take(block.size()), block.lease, granted.end, granted.end},
-          GapCause::block_lost, "it was in a block whose page is missing or damaged");
+    issuer_.write_off({issuer_.held().take(block.size()), block.lease, granted.end, granted.end},
+                      GapCause::block_lost, "it was in a block whose page is missing or damaged");
   }
   withdraw_available();
   touch();

@@ -5,7 +5,6 @@
 #include "daemon/base/assertion.h"
 #include "daemon/core/leasing/return_operation.h"
 #include "daemon/core/leasing/store_scope.h"
-#include "daemon/core/log/gap_event.h"
 #include "daemon/core/sequence/sequence.h"
 #include "daemon/core/sequence/sequence_state.h"
 
@@ -77,8 +76,9 @@ void Sequence::step_drain() {
           order.deadline_ms);
       return open_->begin();
     }
-    leave(*last, order.cause,
-          order.cause == GapCause::period_end ? "the period is over" : "it was drained");
+    issuer_.write_off(
+        *last, order.cause,
+        order.cause == GapCause::period_end ? "the period is over" : "it was drained");
     drain_.note_gap({begin, end}, "reuse is \"never\" for this sequence");
   }
   end_drain();
@@ -117,7 +117,7 @@ void Sequence::return_happened(const OperationEvent& event, const ReturnOpened& 
       "[" + std::to_string(opened.begin) + ", " + std::to_string(opened.end) + ") of \"" + name();
   switch (event.kind) {
     case OperationEvent::Kind::returned:
-      returned_ += opened.end - opened.begin;
+      issuer_.note_returned(opened.end - opened.begin);
       if (opened.reuse == Reuse::tail) lower_high_water();
       drain_.note_returned({opened.begin, opened.end});
       context_.core.events.raise({EventKind::range_returned,
@@ -128,11 +128,9 @@ void Sequence::return_happened(const OperationEvent& event, const ReturnOpened& 
                                    {"LEASE", to_hex(opened.token)}}});
       break;
     case OperationEvent::Kind::kept: {
-      written_off(opened.begin, opened.end, event.cause);
       drain_.note_gap({opened.begin, opened.end}, event.why.text());
       const GapMade gap{id(), opened.begin, opened.end, event.cause, context_.core.clock.wall_ms()};
-      context_.core.events.raise(
-          gap_event(gap, name(), opened.token, context_.scope.instance(), event.why.text()));
+      issuer_.note_gap(gap, opened.token, event.why.text());
       break;
     }
     default:

@@ -72,9 +72,9 @@ Status Sequence::check_grant(std::int64_t begin, std::int64_t end) const {
                 "edited or restored. `seqctl advance NAME --everywhere` drops all of them, and the "
                 "sequence continues"};
   }
-  if (end - begin > std::numeric_limits<std::int64_t>::max() - leased_) {
+  if (end - begin > std::numeric_limits<std::int64_t>::max() - totals().leased) {
     return {ErrorCode::STORE_REFUSED, "the store granted " + std::to_string(end - begin) +
-                                          " IDs, but " + std::to_string(leased_) +
+                                          " IDs, but " + std::to_string(totals().leased) +
                                           " were leased of \"" + name() +
                                           "\" already: more cannot be counted. Give the "
                                           "sequence another name"};
@@ -108,7 +108,7 @@ void Sequence::begin_lease(std::int64_t demand) {
   const Status removed = check_counter_kept(context_.table, *this);
   if (!removed.ok()) return cannot_lease(removed);
   const Result<std::int64_t> count =
-      replenisher_.next_lease({name(), settings(), held(), out_, demand, issuer_.issued()});
+      replenisher_.next_lease({name(), settings(), held(), out_, demand, totals().issued});
   if (!count.ok()) return cannot_lease(count.status());
   if (*count == 0) return;
   LeaseStore* const store = context_.scope.store();
@@ -132,7 +132,7 @@ void Sequence::lease_happened(const OperationEvent& event, const LeaseIntended& 
     case Kind::absent:
       return touch();
     case Kind::abandoned:
-      ++unknown_;
+      issuer_.note_untraceable();
       return replenisher_.abandoned();
     case Kind::unknown:
       if (!context_.refusals.winds_down()) return open_->go_on();
@@ -150,7 +150,7 @@ void Sequence::lease_happened(const OperationEvent& event, const LeaseIntended& 
       touch();
       return context_.scope.note({});
     case Kind::untraceable:
-      ++unknown_;
+      issuer_.note_untraceable();
       replenisher_.want_nothing();
       if (!why.ok())
         context_.core.events.raise(failed_event(name(), lease, ": " + why.to_string()));
@@ -167,11 +167,10 @@ void Sequence::lease_happened(const OperationEvent& event, const LeaseIntended& 
 }
 
 void Sequence::leased(IdRange range, const Token& lease) {
-  leased_ += range.size();
   definition_.set_high_water(std::max(definition_.high_water(), range.end()));
   exhaustion_.leased(range.end(), context_.core.clock.monotonic_ms(), name(), settings(),
                      context_.core.events);
-  issuer_.held().add(std::move(range), lease);
+  issuer_.note_leased(std::move(range), lease);
   withdraw();
   touch();
 }

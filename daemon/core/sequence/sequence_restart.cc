@@ -24,10 +24,6 @@ constexpr const char* kElsewhere = "another daemon has the remainder";
 void Sequence::restore(const SequenceImage& image) {
   ASSERT(image.definition.sequence == id() && holds_nothing(*this));
   ASSERT(!image.intent || !image.returning);
-  leased_ = image.totals.leased;
-  returned_ = image.totals.returned;
-  gaps_ = image.totals.gaps;
-  unknown_ = image.totals.unknown;
   definition_.set_high_water(image.definition.high_water);
   exhaustion_.restore(definition_.high_water(), settings());
   issuer_.restore(image);
@@ -85,7 +81,8 @@ void Sequence::abandon(GapCause cause, const std::string& why) {
 void Sequence::surrender(GapCause cause, const std::string& why) {
   end_blocks();
   abandon(cause, why);
-  for (const HeldRanges::Held& held : issuer_.held().surrender()) leave(held, cause, why);
+  for (const HeldRanges::Held& held : issuer_.held().surrender())
+    issuer_.write_off(held, cause, why);
   ASSERT(available() == 0);
 }
 

@@ -12,7 +12,7 @@ SequenceNotes::Counted held_by(const Sequence& sequence) {
   // A block is a range and its grant, and what comes back of it is one.
   const std::int64_t ranges = static_cast<std::int64_t>(sequence.held().ranges().size()) +
                               (sequence.leasing() ? 1 : 0) + 2 * sequence.blocks_out();
-  return {sequence.issuer().issued(), sequence.available(),
+  return {sequence.totals().issued, sequence.available(),
           std::max<std::int64_t>(ranges - StateBounds::kRangesIncluded, 0)};
 }
 
@@ -20,7 +20,7 @@ SequenceNotes::Counted held_by(const Sequence& sequence) {
 
 void SequenceAccounts::restored(Sequence& sequence) {
   count(sequence);
-  restored_ += sequence.issuer().issued();
+  restored_ += sequence.totals().issued;
 }
 
 void SequenceAccounts::forgotten(Sequence& sequence) {
@@ -33,7 +33,7 @@ void SequenceAccounts::forgotten(Sequence& sequence) {
 
 void SequenceAccounts::update(Sequence& sequence) {
   const SequenceNotes& notes = sequence.notes();
-  if (notes.rate_place == 0 && (sequence.issuer().issued() != notes.counted.issued ||
+  if (notes.rate_place == 0 && (sequence.totals().issued != notes.counted.issued ||
                                 sequence.waiters().size() > 0 || sequence.waiters().short_of() > 0))
     rates_.note(sequence, notes.counted.issued);
   count(sequence);

@@ -42,7 +42,7 @@ std::size_t bytes_of_table(int sequences) {
   world.settle();
   REQUIRE(world.answers.sent.size() == static_cast<std::size_t>(sequences));
   for (const Sequence* one : world.table->sequences().all()) {
-    REQUIRE((one->issuer().issued() == 1 && one->available() > 0 && one->waiters().size() == 0));
+    REQUIRE((one->totals().issued == 1 && one->available() > 0 && one->waiters().size() == 0));
     REQUIRE((!one->leasing() && !in_flight(*one)));
   }
   const std::size_t before = allocated();

@@ -85,7 +85,7 @@ TEST_CASE("AClientIsGrantedIdsInASlotOfItsPage", "[blocks]") {
   CHECK(f.slot(*f.line, 3).limit == 10);
   CHECK(numbers(f.line->replies().at(0)) == std::vector<std::int64_t>{2, 1, 10});
   CHECK(f.orders().out() == 10);
-  CHECK(f.orders().issuer().issued() == 1);
+  CHECK(f.orders().totals().issued == 1);
 }
 
 TEST_CASE("PagesAndBlocksAreForClientsThatSaidWhoTheyAre", "[blocks]") {
@@ -146,7 +146,7 @@ TEST_CASE("TheBlockOfASlotIsOverBeforeTheNextIsRefused", "[blocks]") {
   CHECK(reply.text.find("sequence.blocks") != std::string::npos);
   CHECK(f.slot(*f.line, 0).limit == 0);
   CHECK(f.orders().out() == 0);
-  CHECK(f.orders().issuer().issued() == 5);
+  CHECK(f.orders().totals().issued == 5);
 }
 
 TEST_CASE("WhereNoIdIsAvailableABlockIsNotWaitedFor", "[blocks]") {
@@ -193,7 +193,7 @@ TEST_CASE("BlocksEndWithTheConnectionOfTheirClient", "[blocks]") {
   const ClientId client = f.line->session->client;
   f.world.hang_up(*f.line);
   CHECK(f.orders().out() == 10);
-  CHECK(f.orders().issuer().issued() == 4);
+  CHECK(f.orders().totals().issued == 4);
   CHECK(f.slot(other, 0).limit == 10);
   // Once that is recorded.
   CHECK(f.world.core.pages.pages.contains(client));
@@ -279,7 +279,7 @@ TEST_CASE("AnotherProcessWithAnIdentityEndsTheBlocksOfTheOlder", "[blocks]") {
   REQUIRE(f.ask(hello_request(0, 1)).code == ErrorCode::OK);
   REQUIRE(f.line->session->client == client);
   CHECK(f.orders().out() == (other.ends ? 0 : 10));
-  CHECK(f.orders().issuer().issued() == (other.ends ? 5 : 1));
+  CHECK(f.orders().totals().issued == (other.ends ? 5 : 1));
   CHECK(attached->at(0).limit == (other.ends ? 0 : 10));
   // Nor does the older see what the newer is granted.
   REQUIRE(f.block(2, 0, 10).code == ErrorCode::OK);
@@ -301,7 +301,7 @@ TEST_CASE("OnlyAllowedUsersHaveBlocksOfASequence", "[blocks]") {
   CHECK(f.slot(other, 0).limit == 0);
   CHECK(f.slot(*f.line, 0).limit == 10);
   CHECK(f.orders().out() == 10);
-  CHECK(f.orders().issuer().issued() == 3);
+  CHECK(f.orders().totals().issued == 3);
   CHECK(f.world.ask(other, block_request(2, "orders", 0, 10)).code == ErrorCode::DENIED);
   CHECK(f.block(2, 1, 10).code == ErrorCode::OK);
 }

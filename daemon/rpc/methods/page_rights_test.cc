@@ -61,7 +61,7 @@ TEST_CASE("AClientThatIsDeniedSinceTheStartContinuesNoBlock", "[blocks]") {
   f.come();
   CHECK(f.world.core.pages.slot(client, 0).limit == 0);
   CHECK(f.world.core.sequence("orders").out() == 0);
-  CHECK(f.world.core.sequence("orders").issuer().issued() == 5);
+  CHECK(f.world.core.sequence("orders").totals().issued == 5);
 }
 
 // The daemon does not know after a start who had the page: it may still be attached.
@@ -79,7 +79,7 @@ TEST_CASE("AnotherUserWithTheSameIdentityGetsAPageOfItsOwnAfterAStart", "[blocks
   REQUIRE(f.line->session->client == client);
   CHECK(page->at(0).limit == 0);
   CHECK(f.world.core.sequence("orders").out() == 0);
-  CHECK(f.world.core.sequence("orders").issuer().issued() == 5);
+  CHECK(f.world.core.sequence("orders").totals().issued == 5);
   REQUIRE(f.ask(plain_request(2, "page")).code == ErrorCode::OK);
   CHECK(f.world.core.pages.pages.at(client) != page);
 }

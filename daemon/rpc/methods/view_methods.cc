@@ -92,7 +92,7 @@ void pack_volume(Packer& packer, const MethodContext& context, const Sequence& s
   pack_pair(packer, "available", sequence.available());
   pack_pair(packer, "out", sequence.out());
   pack_pair(packer, "next", next_of(sequence));
-  pack_pair(packer, "issued", sequence.issuer().issued());
+  pack_pair(packer, "issued", sequence.totals().issued);
   pack_pair(packer, "waiting", sequence.waiters().size());
   pack_forecast(packer, forecast_of(context, sequence));
   pack_pair(packer, "runway_ms", context.table.accounts().rates().runway_ms(sequence));
