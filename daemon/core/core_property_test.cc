@@ -120,7 +120,7 @@ class Population {
       const SequenceTotals& totals = sequence.totals();
       returned += totals.returned;
       REQUIRE(totals.unknown == 0);
-      REQUIRE(sequence.draining().returning() == 0);
+      REQUIRE(sequence.slot().returning() == 0);
       REQUIRE(totals.leased - totals.returned == world_.store.next_id[name] - 1);
       REQUIRE((totals.gaps == 0 || returns_));
       if (totals.gaps > 0) continue;

@@ -5,7 +5,7 @@
    ----------------------------------------------------------------------------------------------------
    lease_start                        daemon/core/leasing/store_operation.cc: begin()
    lease_send                         daemon/core/leasing/store_operation.cc: durable(); lease_operation.cc: send()
-   lease_granted()                    daemon/core/leasing/lease_operation.cc: granted(); daemon/core/sequence/sequence_lease.cc: leased()
+   lease_granted()                    daemon/core/leasing/lease_operation.cc: granted(); daemon/core/sequence/sequence.cc: leased()
    lease_unknown                      daemon/core/leasing/lease_operation.cc: outcome()
    lease_resolve                      daemon/core/leasing/lease_operation.cc: look_up(), resolution()
    use                                daemon/core/sequence/issuer.h: reserve(), then issue_one(): only what was recorded and is durable

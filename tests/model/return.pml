@@ -5,9 +5,9 @@
 
    this line of the model             = what it stands for
    ----------------------------------------------------------------------------------------------------
-   lease                              daemon/core/leasing/lease_operation.cc, daemon/core/sequence/sequence_lease.cc: a range is granted, recorded and durable
+   lease                              daemon/core/leasing/lease_operation.cc, daemon/core/sequence/sequence.cc: a range is granted, recorded and durable
    issue                              daemon/core/sequence/issuer.h: reserve() and issue_one(), below a durable reservation
-   drop                               daemon/core/sequence/sequence_drain.cc: ReturnOpened releases the rest and opens a return
+   drop                               daemon/core/sequence/drain.cc: ReturnOpened releases the rest and opens a return
    send                               daemon/core/leasing/store_operation.cc: the request leaves when that record is durable
    deliver()                          the store applies it, at most once for a token
    confirmed                          ReturnClosed, returned

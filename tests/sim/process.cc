@@ -324,7 +324,7 @@ void Process::check() {
     };
     const SequenceImage& logged = image.sequences.at(sequence->id());
     if (totals.leased != totals.issued + sequence->available() + sequence->out() +
-                             sequence->draining().returning() + totals.returned + totals.gaps) {
+                             sequence->slot().returning() + totals.returned + totals.gaps) {
       wrong("leased is not issued + available + out + returning + returned + gaps");
     }
     if (!(totals == logged.totals)) wrong("the totals are not those of the log");

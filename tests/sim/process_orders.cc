@@ -43,7 +43,7 @@ void Process::drain(const char* sequence) {
   // What becomes of a return that is given up is known to the former counter only.
   const Sequence& drained = table_->at(id);
   const bool gives_up = place_.elsewhere || !seqd::is_configured(drained);
-  if (gives_up && drained.draining().returning() > 0) return;
+  if (gives_up && drained.slot().returning() > 0) return;
   const std::int64_t timeout_ms = stage_.random.between(0, 6'000);
   excuses_.wait_until(stage_.time.monotonic_ms() + timeout_ms + Excuses::kSoonMs);
   const Status begun = table_->orders().drain(id, timeout_ms, [this](const DrainReport& report) {

@@ -128,7 +128,7 @@ void CoreWorld::check() const {
   for (const Sequence* sequence : table->sequences().all()) {
     const SequenceTotals& totals = sequence->totals();
     ASSERT(totals.leased == totals.issued + sequence->available() + sequence->out() +
-                                sequence->draining().returning() + totals.returned + totals.gaps);
+                                sequence->slot().returning() + totals.returned + totals.gaps);
     ASSERT(sequence->definition().high_water() ==
            log.image.sequences.at(sequence->id()).definition.high_water);
     ASSERT(sequence->available() == StateImage::available(log.image.sequences.at(sequence->id())));

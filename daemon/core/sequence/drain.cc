@@ -1,35 +1,53 @@
 #include "daemon/core/sequence/drain.h"
 
+#include <optional>
 #include <utility>
 
 #include "daemon/base/assertion.h"
 
 namespace seqd {
+namespace {
 
-std::optional<ReturnOpened> Drain::open_return() const {
-  const ReturnOpened* const opened = open_ == nullptr ? nullptr : open_->range_return();
-  return opened == nullptr ? std::nullopt : std::optional(*opened);
-}
+// Ranges that are written off in one turn.
+constexpr int kMostATurn = 256;
 
-std::int64_t Drain::returning() const {
-  const std::optional<ReturnOpened> open = open_return();
-  return open ? open->end - open->begin : 0;
-}
+}  // namespace
 
-bool Drain::begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cause,
-                  std::function<void()> late) {
+void Drain::begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cause,
+                  std::function<void()> changed) {
   ASSERT(done != nullptr);
   if (active()) {
     order_->done.push_back(std::move(done));
-    return false;
+    return;
   }
   order_ = std::make_unique<Order>(context_.timers);
   order_->cause = cause;
   order_->deadline_ms = deadline_ms;
   order_->report.reuse = reuse;
   order_->done.push_back(std::move(done));
-  order_->timer.start(deadline_ms - context_.clock.monotonic_ms(), std::move(late));
-  return true;
+  order_->changed = std::move(changed);
+  order_->timer.start(deadline_ms - context_.clock.monotonic_ms(), [this] { order_->changed(); });
+  order_->changed();
+}
+
+void Drain::step(Issuer& issuer, LeaseSlot& slot, bool busy) {
+  ASSERT(active());
+  const bool late = context_.clock.monotonic_ms() >= order_->deadline_ms;
+  busy = busy || !slot.empty();
+  if (busy && !late) return;
+  for (int left = kMostATurn; !busy && !late; --left) {
+    // The rest in a later turn.
+    if (left == 0 || !context_.log.accepting()) return order_->changed();
+    const std::optional<HeldRanges::Held> last = issuer.held().take_last();
+    if (!last) break;
+    const Reuse reuse = order_->report.reuse;
+    if (reuse != Reuse::never) return slot.begin_return(last->range, reuse, order_->deadline_ms);
+    issuer.write_off(
+        *last, order_->cause,
+        order_->cause == GapCause::period_end ? "the period is over" : "it was drained");
+    note_gap({last->range.begin(), last->range.end()}, "reuse is \"never\" for this sequence");
+  }
+  end(issuer.held().available(), slot.returning());
 }
 
 void Drain::note_returned(DrainReport::Span span) {
@@ -42,18 +60,14 @@ void Drain::note_gap(DrainReport::Span span, const std::string& why) {
   order_->report.why = why;
 }
 
-std::unique_ptr<const Drain::Order> Drain::end(std::int64_t available) {
+void Drain::end(std::int64_t available, std::int64_t returning) {
   ASSERT(active());
-  order_->timer.cancel();
-  order_->report.returning = returning();
-  order_->report.available = available;
-  return std::move(order_);
-}
-
-std::int64_t Drain::next_delay_ms(bool contended) {
-  if (backoff_ == nullptr) backoff_ = std::make_unique<Backoff>();
-  return contended ? backoff_->next_after_conflict_ms(context_.random)
-                   : backoff_->next_ms(context_.random);
+  const std::unique_ptr<Order> order = std::move(order_);
+  order->timer.cancel();
+  order->report.returning = returning;
+  order->report.available = available;
+  order->changed();
+  for (const Done& done : order->done) done(order->report);
 }
 
 }  // namespace seqd

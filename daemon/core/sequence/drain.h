@@ -2,7 +2,7 @@
 // the sequence's option `reuse` says, ranges are written off as gaps or returned to the store, the
 // last one first. Those that are not returned by the deadline stay available.
 //
-// Owned by its Sequence, which does what is ordered, once a turn. Loop thread.
+// Owned by its Sequence, which has it take a step once a turn. Loop thread.
 //
 // Invariant: a range is available, in the one return that is open, or recorded as a gap or
 // returned.
@@ -11,13 +11,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "daemon/base/backoff.h"
 #include "daemon/base/one_shot.h"
-#include "daemon/core/leasing/store_operation.h"
+#include "daemon/core/sequence/issuer.h"
+#include "daemon/core/sequence/lease_slot.h"
 
 namespace seqd {
 
@@ -37,54 +36,43 @@ struct DrainReport {
 class Drain {
  public:
   using Done = std::function<void(const DrainReport&)>;
+
+  // The context outlives this.
+  explicit Drain(const CoreContext& context) : context_(context) {}
+
+  // Nothing may be issued or leased meanwhile.
+  bool active() const { return order_ != nullptr; }
+  // How many wait for its end.
+  std::size_t askers() const { return active() ? order_->done.size() : 0; }
+
+  // Orders it. Answers once, after this call, at `deadline_ms` at the latest. One that comes while
+  // another is active has its answer. `cause`: of what is written off. `changed` is called when the
+  // drain begins and ends, and when step() has something to do.
+  void begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cause,
+             std::function<void()> changed);
+  // Writes off what is available, or returns a part of it; ends when nothing is left, or it is
+  // late. Only while active, after everything that was issued is in the log. `busy`: what is
+  // available may not leave yet.
+  void step(Issuer& issuer, LeaseSlot& slot, bool busy);
+  // Ends it, with so many IDs left. They stay available, and are issued again.
+  void end(std::int64_t available, std::int64_t returning);
+  // For the report, if there is to be one.
+  void note_returned(DrainReport::Span span);
+  void note_gap(DrainReport::Span span, const std::string& why);
+
+ private:
   struct Order {
     explicit Order(Timers& timers) : timer(timers) {}
-    Reuse reuse() const { return report.reuse; }
-    GapCause cause = GapCause::drained;  // of what is written off
+    GapCause cause = GapCause::drained;
     std::int64_t deadline_ms = 0;
     OneShot timer;  // until the deadline
     DrainReport report;
     std::vector<Done> done;
+    std::function<void()> changed;
   };
 
-  // `open`: what the sequence has open at its store. Both outlive this.
-  Drain(const CoreContext& context, const std::unique_ptr<StoreOperation>& open)
-      : context_(context), open_(open) {}
-
-  // Nothing may be issued or leased meanwhile.
-  bool active() const { return order_ != nullptr; }
-  // The sequence has ranges that leave: it is draining, or returns one.
-  bool blocks_leases() const { return active() || returning() > 0; }
-  // A return is with the log or the store.
-  bool in_flight() const { return returning() > 0 && open_->in_flight(); }
-  // How many wait for its end.
-  std::size_t askers() const { return active() ? order_->done.size() : 0; }
-  // IDs of the return that is open, or was when the daemon last ended.
-  std::int64_t returning() const;
-  std::optional<ReturnOpened> open_return() const;
-
-  // Answers once, after this call, at `deadline_ms` at the latest. One that comes while another is
-  // active has its answer: false. `late` is called at the deadline.
-  bool begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cause,
-             std::function<void()> late);
-  // The order; only while active.
-  const Order& order() const { return *order_; }
-  bool is_late() const { return context_.clock.monotonic_ms() >= order_->deadline_ms; }
-  // For the report, if there is to be one.
-  void note_returned(DrainReport::Span span);
-  void note_gap(DrainReport::Span span, const std::string& why);
-  // Ends it, with so many IDs left; the caller then calls each `done` of the order.
-  std::unique_ptr<const Order> end(std::int64_t available);
-
-  // Until the open return is tried again; the next delay is longer.
-  std::int64_t next_delay_ms(bool contended);
-  void return_over() { backoff_ = nullptr; }
-
- private:
   const CoreContext& context_;
-  const std::unique_ptr<StoreOperation>& open_;
   std::unique_ptr<Order> order_;
-  std::unique_ptr<Backoff> backoff_;  // of the open return, once it has failed
 };
 
 }  // namespace seqd

@@ -171,7 +171,7 @@ TEST_CASE("TheReturnIsDurableBeforeItLeaves", "[core]") {
   here.begin();
   here.world.turn();
   CHECK(here.world.store.return_calls.empty());
-  CHECK(here.sequence().draining().returning() > 0);
+  CHECK(here.sequence().slot().returning() > 0);
   here.world.settle();  // the store checks, too
   CHECK(here.world.store.return_calls.size() >= 1);
 }
@@ -240,7 +240,7 @@ TEST_CASE("WhenTimeIsUpTheTokenIsMadeVoidBeforeTheRangeIsAGap", "[core]") {
   REQUIRE(here.world.store.return_calls.size() == 3);
   CHECK(here.world.store.return_calls.back().give_up);
   CHECK(here.world.store.returned.contains(here.world.store.return_calls[0].token));
-  CHECK(here.sequence().draining().returning() == 0);
+  CHECK(here.sequence().slot().returning() == 0);
   const bool applied = kind == Script::failed_applied;
   CHECK((here.sequence().totals().returned > 0) == applied);
   CHECK((here.sequence().totals().gaps > 0) == !applied);
@@ -287,7 +287,7 @@ TEST_CASE("AReturnThatWasOpenWhenTheDaemonDiedIsAskedForByTheNextOne", "[core]")
   here.world.settle();
   REQUIRE(here.world.store.return_calls.size() >= 2);
   CHECK(here.world.store.return_calls[1].token == token);
-  CHECK(here.sequence().draining().returning() == 0);
+  CHECK(here.sequence().slot().returning() == 0);
   CHECK(here.sequence().totals().returned > 0);
   CHECK(here.one() == 2);
 }
@@ -316,7 +316,7 @@ TEST_CASE("WhatIsIssuedInTheTurnInWhichAReturnEndsStaysBelowTheHighWaterMark", "
     if (here.world.store.return_calls.size() == 2) break;
     REQUIRE(here.world.store.deliver());
   }
-  REQUIRE(here.sequence().draining().returning() > 0);
+  REQUIRE(here.sequence().slot().returning() > 0);
   REQUIRE(here.sequence().available() > 0);
   std::int64_t last = 0;
   while (const auto id = here.world.next("orders")) last = *id;

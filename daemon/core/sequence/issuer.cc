@@ -19,9 +19,8 @@ constexpr std::int64_t kReservationLongMs = 5'000;
 
 }  // namespace
 
-Issuer::Issuer(const SequenceContext& context, const SequenceDefinition& definition)
-    : context_(context),
-      definition_(definition),
+Issuer::Issuer(const SequenceDefinition& definition)
+    : definition_(definition),
       totals_{.sequence = definition.id()},
       used_below_(definition.high_water()),
       reserve_size_(std::min(kFirstReservation, definition.settings().max_unsynced)) {
@@ -42,7 +41,7 @@ void Issuer::note(std::int64_t begin, std::int64_t end, const Caller& caller, Is
   const Issued issue = as_recorded(
       {definition_.id(), begin, end, caller.client, caller.request, as.kind, as.form, as.wall_s});
   if (pending_ == nullptr) {
-    pending_ = &context_.budgets.issuing(definition_.id(), context_.core.history);
+    pending_ = &context().budgets.issuing(definition_.id(), context().core.history);
   } else {
     if (pending_->merge(issue, held_.last_range_end(), caller.session)) return;
     write();
@@ -72,8 +71,8 @@ void Issuer::write() {
   ASSERT(issued.begin < issued.end && issued.sequence == definition_.id());
   totals_.issued += issued.end - issued.begin;
   used_below_ = std::max(used_below_, issued.end);
-  context_.core.log.append(issued);
-  if (issued.client != 0) context_.table.recorded(issued);
+  context().core.log.append(issued);
+  if (issued.client != 0) context().table.recorded(issued);
 }
 
 std::pair<IdRange, Token> Issuer::take_block(std::int64_t at_most) {
@@ -87,8 +86,8 @@ void Issuer::note_taken(std::int64_t begin, std::int64_t end, SessionId session)
   totals_.issued += end - begin;
   used_below_ = std::max(used_below_, end);
   last_issued_ = end - 1;
-  if (context_.core.history != nullptr)
-    context_.core.history->issued(definition_.id(), begin, end, session);
+  if (context().core.history != nullptr)
+    context().core.history->issued(definition_.id(), begin, end, session);
 }
 
 void Issuer::apply_settings() {
@@ -105,20 +104,20 @@ void Issuer::note_gap(const GapMade& gap, const Token& lease, const std::string&
   ASSERT(gap.begin < gap.end);
   totals_.gaps += gap.end - gap.begin;
   used_below_ = std::max(used_below_, gap.end);
-  context_.budgets.gap_made(gap.cause, gap.end - gap.begin);
-  context_.core.events.raise(
-      gap_event(gap, definition_.name(), lease, context_.scope.instance(), why));
+  context().budgets.gap_made(gap.cause, gap.end - gap.begin);
+  context().core.events.raise(
+      gap_event(gap, definition_.name(), lease, context().scope.instance(), why));
 }
 
 void Issuer::write_off(const HeldRanges::Held& held, GapCause cause, const std::string& why) {
   const GapMade gap{definition_.id(), held.range.begin(), held.range.end(), cause,
-                    context_.core.clock.wall_ms()};
-  context_.core.log.append(gap);
+                    context().core.clock.wall_ms()};
+  context().core.log.append(gap);
   note_gap(gap, held.lease, why);
 }
 
 void Issuer::resize_reservation() {
-  const std::int64_t now_ms = context_.core.clock.monotonic_ms();
+  const std::int64_t now_ms = context().core.clock.monotonic_ms();
   const std::int64_t most = definition_.settings().max_unsynced;
   const std::int64_t lasted_ms = now_ms - reserved_at_ms_;
   if (reserved_at_ms_ > 0 && lasted_ms < kReservationShortMs) {
@@ -139,7 +138,7 @@ bool Issuer::begin_reservation(std::int64_t out, std::int64_t demand) {
   if (held_.asked() == held_.available()) return false;
   resize_reservation();
   for (const std::int64_t end : held_.ask(std::max(std::min(reserve_size_, room), demand))) {
-    context_.core.log.append(Reserved{definition_.id(), end});
+    context().core.log.append(Reserved{definition_.id(), end});
   }
   reserving_ = true;
   return true;

@@ -22,8 +22,8 @@ namespace seqd {
 
 class Issuer {
  public:
-  // Both outlive this.
-  Issuer(const SequenceContext& context, const SequenceDefinition& definition);
+  // The definition outlives this.
+  explicit Issuer(const SequenceDefinition& definition);
 
   const HeldRanges& held() const { return held_; }
   HeldRanges& held() { return held_; }  // the caller that removes a range records why
@@ -59,7 +59,7 @@ class Issuer {
     // In most turns enough is reserved; the rest of the rule is in begin_reservation().
     if (held_.asked() > reserve_size_ / 2 && held_.asked() >= demand) return;
     if (!begin_reservation(out, demand)) return;
-    context_.table.when_durable(definition_.id(), [this, reserved] {
+    context().table.when_durable(definition_.id(), [this, reserved] {
       end_reservation();
       reserved();
     });
@@ -79,13 +79,13 @@ class Issuer {
   void restore(const SequenceImage& image);
 
  private:
+  const SequenceContext& context() const { return definition_.context(); }
   void note(std::int64_t begin, std::int64_t end, const Caller& caller, IssueAs as);
   void write();
   void resize_reservation();
   bool begin_reservation(std::int64_t out, std::int64_t demand);
   void end_reservation();
 
-  const SequenceContext& context_;
   // Issued in this turn, not in the log yet; null: nothing is. Of the SequenceBudgets.
   PendingIssue* pending_ = nullptr;
   const SequenceDefinition& definition_;

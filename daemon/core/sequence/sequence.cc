@@ -32,9 +32,10 @@ Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const Sequenc
       context_(context),
       definition_(context, std::move(settings), key, definition),
       waiters_(context, id()),
-      issuer_(context, definition_),
+      issuer_(definition_),
       replenisher_(context, this->settings()),
-      drain_(context.core, open_) {}
+      slot_(definition_, issuer_, replenisher_, *this),
+      drain_(context.core) {}
 
 // --- requests
 
@@ -55,7 +56,7 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   // Trying again soon would not help, and the next try is not due yet.
   const Status& failing = replenisher_.failing();
   const auto in_vain = [&] { return available() - waiters_.demand() < count; };
-  if (!failing.ok() && fetches() && in_vain()) {
+  if (!failing.ok() && slot_.fetches() && in_vain()) {
     end_blocks();  // they may have enough
     if (in_vain()) {
       waiters_.failed(count);
@@ -164,7 +165,9 @@ void Sequence::pump() {
   if (!context_.refusals.log_failed.ok()) {
     waiters_.fail(context_.refusals.log_failed);
   } else {
-    if (drain_.active()) step_drain();
+    // Right after a start what is available is not ours yet.
+    const bool may_leave = context_.scope.verified() && !floor_.is_advancing();
+    if (drain_.active()) drain_.step(issuer_, slot_, !may_leave);
     if (gate_.open()) prepare();
     const bool has_some = gate_.open() && held().issuable() > 0;
     if (has_some && available() >= short_of(*this)) waiters_.enough();
@@ -182,7 +185,7 @@ void Sequence::prepare() {
   const std::int64_t failed = replenisher_.failing().ok() ? short_of(*this) : 0;
   const std::int64_t demand = std::max(waiters_.demand(), failed);
   // In most turns no lease is due. The reservation may have filled the log.
-  if (open_ != nullptr || !replenisher_.due(held(), demand) || !context_.scope.verified() ||
+  if (!slot_.empty() || !replenisher_.due(held(), demand) || !context_.scope.verified() ||
       !context_.core.log.accepting())
     return;
   if (may_meet_parked(*this) && gate_.state() == SequenceGate::State::looking) return;
@@ -196,6 +199,29 @@ void Sequence::prepare() {
   const Status moved = definition_.record_move();
   if (!moved.ok()) return cannot_lease(moved);
   begin_lease(demand);
+}
+
+void Sequence::begin_lease(std::int64_t demand) {
+  const Status removed = slot_.check_counter_kept();
+  if (!removed.ok()) return cannot_lease(removed);
+  const Result<std::int64_t> count =
+      replenisher_.next_lease({name(), settings(), held(), out_, demand, totals().issued});
+  if (!count.ok()) return cannot_lease(count.status());
+  if (*count > 0) slot_.begin_lease(*count);
+}
+
+void Sequence::leased(IdRange range, const Token& lease) {
+  definition_.set_high_water(std::max(definition_.high_water(), range.end()));
+  exhaustion_.leased(range.end(), context_.core.clock.monotonic_ms(), name(), settings(),
+                     context_.core.events);
+  issuer_.note_leased(std::move(range), lease);
+  withdraw();
+  touch();
+}
+
+void Sequence::cannot_lease(const Status& why) {
+  if (!waiters_.empty()) end_blocks();  // they may have enough
+  waiters_.fail_unserved(why, available());
 }
 
 void Sequence::log_failed() {
@@ -238,7 +264,7 @@ bool Sequence::counter_read(const CounterReading& reading) {
 void Sequence::looked(bool over) {
   if (over) gate_.set_looks(false);
   // What is available stays so, and is issued again.
-  if (!over && !context_.scope.verified() && drain_.active()) end_drain();
+  if (!over && !context_.scope.verified()) end_drain();
   touch();
 }
 

@@ -16,6 +16,7 @@
 #include "daemon/core/sequence/drain.h"
 #include "daemon/core/sequence/exhaustion.h"
 #include "daemon/core/sequence/issuer.h"
+#include "daemon/core/sequence/lease_slot.h"
 #include "daemon/core/sequence/replenisher.h"
 #include "daemon/core/sequence/sequence_definition.h"
 #include "daemon/core/sequence/sequence_gate.h"
@@ -24,7 +25,7 @@
 
 namespace seqd {
 
-class Sequence final : private StoreOperation::Owner {
+class Sequence final : private LeaseSlot::Owner {
  public:
   // `settings` of SharedSettings; `key`: of the counter. The context outlives this.
   Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
@@ -44,13 +45,10 @@ class Sequence final : private StoreOperation::Owner {
   const WaiterQueue& waiters() const { return waiters_; }
   const Exhaustion& exhaustion() const { return exhaustion_; }
   const Drain& draining() const { return drain_; }
-  bool leasing() const { return open_ != nullptr && open_->lease() != nullptr; }
+  const LeaseSlot& slot() const { return slot_; }
   const Issuer& issuer() const { return issuer_; }
   const Replenisher& replenisher() const { return replenisher_; }
   const CounterFloor& floor() const { return floor_; }
-  bool has_operation() const { return open_ != nullptr; }  // it is leasing, or returns a range
-  bool has_operation_in_flight() const { return has_operation() && open_->in_flight(); }
-  bool fetches() const;  // a lease is under way or put off
   StopCause stop_cause() const { return gate_.stop_cause(); }
   const Status& stop_error() const { return gate_.stop_error(); }  // OK: nothing stops it
   SequenceNotes& notes() const { return notes_; }
@@ -91,28 +89,26 @@ class Sequence final : private StoreOperation::Owner {
   DrainReport give_up(const std::string& why, GapCause cause);  // all is a gap, without the store
 
  private:
-  LeaseRequest lease_request() const override;
-  bool may_ask() const override;
-  void when_durable(std::function<void()> then) override;
-  Status check_grant(std::int64_t begin, std::int64_t end) const override;
-  void happened(const OperationEvent& event) override;
-  void begin_lease(std::int64_t demand), leased(IdRange, const Token&);
-  void lease_happened(const OperationEvent& event, const LeaseIntended& lease);
-  void lease_failed(const Status&), cannot_lease(const Status&), put_lease_off(bool contended);
-  void begin_drain(Reuse reuse, std::int64_t deadline_ms, Drain::Done done, GapCause cause);
-  void return_happened(const OperationEvent& event, const ReturnOpened& opened);
-  void step_drain(), end_drain(), drain_changed(), lower_high_water(), met_older_copy();
-  void note_issued() { replenisher_.want(), touch(); }
-  void touch() {
+  void leased(IdRange range, const Token& lease) override;
+  void cannot_lease(const Status& why) override;
+  void counter_regressed(const Status& why) override;
+  void returned(const ReturnOpened& opened) override;
+  void kept(const ReturnOpened& opened, GapCause cause, const Status& why) override;
+  void touch() override {
     if (!std::exchange(touched_, true)) context_.table.touched(*this);
   }
+
+  void begin_lease(std::int64_t demand);
+  void begin_drain(Reuse reuse, std::int64_t deadline_ms, Drain::Done done, GapCause cause);
+  void end_drain(), drain_changed();
+  void note_issued() { replenisher_.want(), touch(); }
   void prepare(), serve_waiters(), expire_waiters(), want_nothing(), go_on(), adopt();
-  void fail_stopped(), counter_regressed(const Status&);  // where something stops it
+  void fail_stopped();  // where something stops it
   Result<std::optional<IssueAs>> admit(const Waiter& waiter);
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
   void end_blocks(), end_blocks_for_waiters(), end_blocks_above_bound(), stop_operations();
-  void abandon(GapCause cause, const std::string& why);    // what is open at the store
-  void surrender(GapCause cause, const std::string& why);  // that, and what is available: a gap
+  // What is open at the store, and what is available: a gap.
+  void surrender(GapCause cause, const std::string& why);
 
   CounterFloor floor_;
   SequenceGate gate_;     // of it the end, and from here on, is what a request and its turn look at
@@ -122,9 +118,9 @@ class Sequence final : private StoreOperation::Owner {
   bool touched_ = false;
   WaiterQueue waiters_;
   Issuer issuer_;
-  mutable SequenceNotes notes_;           // of the table, which has them here
-  std::unique_ptr<StoreOperation> open_;  // at the store; null: nothing is
+  mutable SequenceNotes notes_;  // of the table, which has them here
   Replenisher replenisher_;
+  LeaseSlot slot_;
   Drain drain_;            // to here,
   Exhaustion exhaustion_;  // and the begin of this
 };

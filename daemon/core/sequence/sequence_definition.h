@@ -38,6 +38,8 @@ class SequenceDefinition {
   std::int64_t high_water() const { return high_water_; }
   // As the log has it.
   DefineSequence logged() const;
+  // What it shares with all sequences of its scope.
+  const SequenceContext& context() const { return context_; }
 
   // The configuration has changed.
   void apply_settings(std::shared_ptr<const SequenceSettings> settings, const std::string& key);

@@ -1,6 +1,6 @@
 // How a Sequence survives its process: what it takes over at a start and leaves in snapshots, and
 // what becomes of it when its scope is won or lost. Other parts of sequence.h are in
-// sequence.cc, and in sequence_blocks.cc, _drain, _lease and _state.
+// sequence.cc, and in sequence_blocks.cc and sequence_drain.cc.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/leasing/lease_operation.h"
-#include "daemon/core/leasing/return_operation.h"
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/sequence/sequence.h"
 #include "daemon/core/sequence/sequence_state.h"
@@ -23,21 +21,15 @@ constexpr const char* kElsewhere = "another daemon has the remainder";
 
 void Sequence::restore(const SequenceImage& image) {
   ASSERT(image.definition.sequence == id() && holds_nothing(*this));
-  ASSERT(!image.intent || !image.returning);
   definition_.set_high_water(image.definition.high_water);
   exhaustion_.restore(definition_.high_water(), settings());
   issuer_.restore(image);
   out_ = StateImage::out(image);
-  StoreOperation::Owner& owner = *this;
-  LeaseStore* const store = context_.scope.store();
-  if (image.intent)
-    open_ = std::make_unique<LeaseOperation>(context_.core, owner, store, *image.intent);
-  if (image.returning)
-    open_ = std::make_unique<ReturnOperation>(context_.core, owner, store, *image.returning);
+  slot_.restore(image);
   end_blocks_above_bound();
   if (context_.scope.has_history()) return;
   // This is a new instance. The former holder of the lease may still use it.
-  abandon(GapCause::epoch_lost, kElsewhere);
+  slot_.abandon(GapCause::epoch_lost, kElsewhere);
 }
 
 void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const {
@@ -49,38 +41,29 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
   for (const HeldRanges::Held& one : held().ranges()) {
     entry(AvailableRange{id(), one.lease, one.range.begin(), one.range.end(), one.asked_end});
   }
-  if (const std::optional<ReturnOpened> opened = drain_.open_return())
+  if (const std::optional<ReturnOpened> opened = slot_.open_return())
     snapshot_return(*opened, entry);
   entry(UsedBelow{id(), issuer_.used_below()});
-  if (leasing()) entry(*open_->lease());
+  if (slot_.leasing()) entry(*slot_.open_lease());
 }
 
 void Sequence::scope_owned() {
   ASSERT(context_.scope.owned());
   gate_.set_looks(!holds_nothing(*this) || may_meet_parked(*this));
   adopt();
-  if (open_ != nullptr && !context_.refusals.winds_down()) open_->go_on();
+  slot_.go_on();
   withdraw();
   touch();
 }
 
-// When the store may be called and nothing stops the sequence, whichever comes last. Settled also
-// where requests are refused.
+// When the store may be called and nothing stops the sequence, whichever comes last.
 void Sequence::adopt() {
-  if (stop_cause() != StopCause::none || !context_.refusals.ending.ok() ||
-      !context_.scope.verified())
-    return;
-  if (open_ != nullptr) open_->adopt();
-}
-
-void Sequence::abandon(GapCause cause, const std::string& why) {
-  if (open_ == nullptr) return;
-  open_->abandon(cause, {ErrorCode::FENCED, "it was being returned, and " + why});
+  if (stop_cause() == StopCause::none) slot_.adopt();
 }
 
 void Sequence::surrender(GapCause cause, const std::string& why) {
   end_blocks();
-  abandon(cause, why);
+  slot_.abandon(cause, why);
   for (const HeldRanges::Held& held : issuer_.held().surrender())
     issuer_.write_off(held, cause, why);
   ASSERT(available() == 0);
@@ -112,13 +95,13 @@ DrainReport Sequence::give_up(const std::string& why, GapCause cause) {
   DrainReport report;
   report.why = why;
   end_blocks();
-  const std::optional<ReturnOpened> opened = drain_.open_return();
+  const std::optional<ReturnOpened> opened = slot_.open_return();
   for (const HeldRanges::Held& one : held().ranges())
     report.gaps.push_back({one.range.begin(), one.range.end()});
   // A range that was being returned may be parked in the older copy, and leased from there.
-  if (opened && context_.scope.restored()) abandon(GapCause::restored, why);
+  if (opened && context_.scope.restored()) slot_.abandon(GapCause::restored, why);
   surrender(cause, why);
-  report.returning = drain_.returning();  // in flight: its end is not known
+  report.returning = slot_.returning();  // in flight: its end is not known
   if (opened && report.returning == 0) report.gaps.push_back({opened->begin, opened->end});
   return report;
 }
@@ -126,8 +109,8 @@ DrainReport Sequence::give_up(const std::string& why, GapCause cause) {
 // No try follows; what is in flight may still be answered.
 void Sequence::stop_operations() {
   replenisher_.stop();
-  if (open_ != nullptr) open_->stop();
-  if (drain_.active()) end_drain();
+  slot_.stop();
+  end_drain();
 }
 
 void Sequence::ending_began() {

@@ -14,11 +14,11 @@ bool is_configured(const Sequence& sequence) {
 }
 
 bool in_flight(const Sequence& sequence) {
-  return sequence.has_operation_in_flight() || sequence.floor().is_advancing();
+  return sequence.slot().in_flight() || sequence.floor().is_advancing();
 }
 
 bool holds_nothing(const Sequence& sequence) {
-  return sequence.available() + sequence.out() == 0 && !sequence.has_operation();
+  return sequence.available() + sequence.out() == 0 && sequence.slot().empty();
 }
 
 bool awaits_advance(const Sequence& sequence) {
@@ -48,7 +48,7 @@ bool is_failing(const Sequence& sequence) {
 std::string_view state_name(const Sequence& sequence) {
   if (is_failing(sequence)) return "stopped";
   if (!sequence.waiters().empty()) return "waiting";
-  return sequence.fetches() ? "fetching" : "ready";
+  return sequence.slot().fetches() ? "fetching" : "ready";
 }
 
 Status request_error(const Sequence& sequence) {

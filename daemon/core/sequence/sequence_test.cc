@@ -1,4 +1,4 @@
-// Issuing, waiting and reserving; leases are in sequence_lease_test.cc, limits in
+// Issuing, waiting and reserving; leases are in lease_slot_test.cc, limits in
 // sequence_limits_test.cc.
 #include <algorithm>
 

@@ -90,7 +90,7 @@ TEST_CASE("ALeaseOfTheLastProcessIsComparedBeforeItIsIssued", "[floor_looks]") {
   host.world().store.resolutions.push_back({Resolve::failed});
   static_cast<void>(host.world().range("orders", 20));
   host.world().settle();
-  REQUIRE(host.world().sequence("orders").leasing());
+  REQUIRE(host.world().sequence("orders").slot().leasing());
   REQUIRE(host.world().range("orders", 9, {}, 0) == std::nullopt);
   host.world().kill();
   host.advance_elsewhere();

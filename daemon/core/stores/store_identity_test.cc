@@ -158,7 +158,7 @@ TEST_CASE("LeaseLeftOpenIsNotLookedUpInAnotherDatabase", "[store_identity]") {
   ended.world().store.resolutions = {{ScriptedStore::ResolveScript::Kind::failed, kDown}};
   static_cast<void>(ended.world().next("orders"));
   ended.world().settle();
-  REQUIRE(ended.world().sequence("orders").leasing());
+  REQUIRE(ended.world().sequence("orders").slot().leasing());
   ended.world().kill();
   const std::size_t looked_up = ended.world().store.resolve_calls.size();
 
@@ -167,7 +167,7 @@ TEST_CASE("LeaseLeftOpenIsNotLookedUpInAnotherDatabase", "[store_identity]") {
   ended.world().settle();
   REQUIRE(ended.daemon.error_of("orders") == ErrorCode::SEQ_CHANGED);
   REQUIRE(ended.world().store.resolve_calls.size() == looked_up);
-  REQUIRE(ended.world().sequence("orders").leasing());
+  REQUIRE(ended.world().sequence("orders").slot().leasing());
 }
 
 TEST_CASE("ReturnLeftOpenIsNotGivenToAnotherDatabase", "[store_identity]") {

@@ -20,7 +20,7 @@ TEST_CASE("OpenLeaseIsNotClosedByAnOlderCopy", "[store_restore]") {
   host.store().resolutions = {{ScriptedStore::ResolveScript::Kind::failed}};
   for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
   host.world().settle();
-  REQUIRE(host.orders().leasing());
+  REQUIRE(host.orders().slot().leasing());
   REQUIRE_FALSE(in_flight(host.orders()));
   const ScriptedContents newest = host.contents();
   const std::size_t looks = host.store().resolve_calls.size();
@@ -46,7 +46,7 @@ TEST_CASE("OpenLeaseIsNotClosedByAnOlderCopy", "[store_restore]") {
   }
   REQUIRE(host.scope().restored());
   REQUIRE(host.store().resolve_calls.size() == looks + looks_at_copy);
-  REQUIRE(host.orders().leasing());
+  REQUIRE(host.orders().slot().leasing());
   host.put(newest);
   host.world().restart();
   host.wait(60'000);
@@ -68,7 +68,7 @@ TEST_CASE("OpenReturnIsNotClosedByAnOlderCopy", "[store_restore]") {
   REQUIRE(
       host.world().table->orders().drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
   host.world().settle();
-  REQUIRE(host.orders().draining().returning() == 9);
+  REQUIRE(host.orders().slot().returning() == 9);
   const ScriptedContents newest = host.contents();
   host.put_back();
   SECTION("that is noticed by its next request, which gives up") {
@@ -91,7 +91,7 @@ TEST_CASE("OpenReturnIsNotClosedByAnOlderCopy", "[store_restore]") {
     host.wait(60'000);
   }
   REQUIRE(host.scope().restored());
-  REQUIRE(host.orders().draining().returning() == 9);
+  REQUIRE(host.orders().slot().returning() == 9);
   host.put(newest);
   host.world().restart();
   host.wait(60'000);
@@ -137,7 +137,7 @@ TEST_CASE("LeaseLeftOpenIsLookedUpWhenItsSequenceContinuesAfterTheHeartbeat", "[
   host.store().resolutions = {{ScriptedStore::ResolveScript::Kind::failed}};
   for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
   host.world().settle();
-  REQUIRE(host.orders().leasing());
+  REQUIRE(host.orders().slot().leasing());
   const std::int64_t counter = host.store().next_id.at("orders");
   host.world().kill();
   host.store().beats.resize(3, {ScriptedStore::BeatScript::Kind::failed});
@@ -155,7 +155,7 @@ TEST_CASE("LeaseLeftOpenIsLookedUpWhenItsSequenceContinuesAfterTheHeartbeat", "[
   REQUIRE(host.daemon.one("orders") == 1'000);
   host.world().restart();
   host.world().settle();
-  REQUIRE_FALSE(host.orders().leasing());
+  REQUIRE_FALSE(host.orders().slot().leasing());
   REQUIRE(host.orders().totals().unknown == 0);
   REQUIRE(host.orders().totals().gaps == counter - 11);
   REQUIRE(host.daemon.one("orders") == 1'001);
@@ -177,7 +177,7 @@ TEST_CASE("ReturnLeftOpenIsEndedBeforeACounterIsRaised", "[store_restore]") {
   REQUIRE_FALSE(host.scope().verified());
   REQUIRE(host.raise(1'000).code() == ErrorCode::UNAVAILABLE);
   host.wait(60'000);
-  REQUIRE(host.orders().draining().returning() == 0);
+  REQUIRE(host.orders().slot().returning() == 0);
   REQUIRE(host.raise(1'000).ok());
   REQUIRE(host.daemon.one("orders") == 1'000);
 }
@@ -197,7 +197,7 @@ TEST_CASE("OpenReturnOfAnAbandonedStoreIsRestoredAndNotDrained", "[store_restore
   host.put_back();
   host.beat();
   REQUIRE(host.scope().restored());
-  REQUIRE(host.orders().draining().returning() == 9);
+  REQUIRE(host.orders().slot().returning() == 9);
   const auto ignore = [](const DrainReport&) {};
   REQUIRE(host.world().table->orders().drain(host.orders().id(), 1'000, ignore).ok());
   host.world().advance(1);

@@ -63,7 +63,7 @@ TEST_CASE("IdleHostStopsWhenTheStoreIsPutBack", "[store_restore]") {
     host.world().settle();
     REQUIRE(host.store().resolve_calls.size() == 1);
     REQUIRE(host.orders().totals().leased == 10);
-    REQUIRE(host.orders().leasing());
+    REQUIRE(host.orders().slot().leasing());
   }
   REQUIRE(host.scope().restored());
   REQUIRE(std::string(host.scope().state_name()) == "restored");

@@ -130,7 +130,7 @@ TEST_CASE("ReturnThatWasOpenDoesNotKeepARestoredStoreStopped", "[store_restore]"
   host.world().settle();
   host.world().advance(10);
   host.world().settle();
-  REQUIRE(host.orders().draining().returning() == 9);
+  REQUIRE(host.orders().slot().returning() == 9);
   REQUIRE_FALSE(in_flight(host.orders()));
   if (restarts) host.end(true);
   host.put_back();
@@ -142,7 +142,7 @@ TEST_CASE("ReturnThatWasOpenDoesNotKeepARestoredStoreStopped", "[store_restore]"
   REQUIRE(host.raise().ok());
   REQUIRE(host.world().table->scopes().resume("default").ok());
   host.world().settle();
-  REQUIRE(host.orders().draining().returning() == 0);
+  REQUIRE(host.orders().slot().returning() == 0);
   REQUIRE(host.orders().totals().gaps == 9);
   REQUIRE(host.world().events.count(EventKind::gap_restored) == 1);
   const std::size_t asked = host.store().return_calls.size();
@@ -164,7 +164,7 @@ TEST_CASE("LeaseBeingLookedUpIsAbandonedWhenARestoredStoreContinues", "[store_re
   host.store().resolutions.resize(100, {ScriptedStore::ResolveScript::Kind::failed});
   for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
   host.world().settle();
-  REQUIRE(host.orders().leasing());
+  REQUIRE(host.orders().slot().leasing());
   REQUIRE_FALSE(in_flight(host.orders()));
   host.put_back();
   host.beat();
@@ -177,7 +177,7 @@ TEST_CASE("LeaseBeingLookedUpIsAbandonedWhenARestoredStoreContinues", "[store_re
   host.world().settle();
   host.world().advance(60'000);
   host.world().settle();
-  REQUIRE_FALSE(host.orders().leasing());
+  REQUIRE_FALSE(host.orders().slot().leasing());
   REQUIRE(host.orders().totals().unknown == 1);
   REQUIRE(host.store().resolve_calls.size() == asked);
 }

@@ -43,7 +43,7 @@ std::size_t bytes_of_table(int sequences) {
   REQUIRE(world.answers.sent.size() == static_cast<std::size_t>(sequences));
   for (const Sequence* one : world.table->sequences().all()) {
     REQUIRE((one->totals().issued == 1 && one->available() > 0 && one->waiters().size() == 0));
-    REQUIRE((!one->leasing() && !in_flight(*one)));
+    REQUIRE((!one->slot().leasing() && !in_flight(*one)));
   }
   const std::size_t before = allocated();
   world.table.reset();

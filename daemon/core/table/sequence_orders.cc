@@ -21,8 +21,9 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
   // The end of what was granted to this host is about to change. A return to an older copy moves
   // nothing: a return of the last process is not repeated before the store continues, and then it
   // is abandoned.
-  const Drain& drain = sequence.draining();
-  if (sequence.scope().restored() ? drain.active() || drain.in_flight() : drain.blocks_leases()) {
+  const LeaseSlot& slot = sequence.slot();
+  const bool returns = slot.returning() > 0 && (slot.in_flight() || !sequence.scope().restored());
+  if (returns || sequence.draining().active()) {
     return Status(ErrorCode::UNAVAILABLE,
                   "\"" + sequence.name() + "\" is being drained; try again later");
   }

@@ -55,7 +55,7 @@ TEST_CASE("PeriodWithIdsOnTheirWayBackIsNotForgotten", "[core][period]") {
   REQUIRE(here.one() == 1);
   here.wait(180'000);
   REQUIRE(here.of(kFirst) != nullptr);
-  CHECK(here.of(kFirst)->draining().returning() > 0);
+  CHECK(here.of(kFirst)->slot().returning() > 0);
   here.world.store.returns.clear();
   here.wait(300'000);
   CHECK(here.of(kFirst) == nullptr);

@@ -70,7 +70,7 @@ TEST_CASE("NothingIsLeasedOfAPeriodThatIsOver", "[core][period]") {
   const std::int64_t leased = here.of(kFirst)->totals().leased;
   const auto next_id = here.world.store.next_id;
   here.wait(600'000);
-  CHECK_FALSE(here.of(kFirst)->leasing());
+  CHECK_FALSE(here.of(kFirst)->slot().leasing());
   CHECK(here.of(kFirst)->totals().leased == leased);
   CHECK(here.of(kFirst)->available() == 0);
   CHECK(here.world.store.next_id == next_id);

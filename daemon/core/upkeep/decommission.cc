@@ -89,8 +89,8 @@ void Decommission::list_sequences() {
     part.totals = sequence->totals();
     part.available = sequence->available();
     part.out = sequence->out();
-    part.returning = sequence->draining().returning();
-    part.leasing = sequence->leasing();
+    part.returning = sequence->slot().returning();
+    part.leasing = sequence->slot().leasing();
     part.drained.reuse = sequence->settings().reuse;
   }
 }

@@ -161,7 +161,7 @@ TEST_CASE("ALeaseOnItsWayIsSettledFirst", "[core]") {
   const std::int64_t available = here.world.sequence("orders").available();
   REQUIRE_FALSE(here.world.range("orders", available + 1));
   here.world.settle();
-  REQUIRE(here.world.sequence("orders").leasing());
+  REQUIRE(here.world.sequence("orders").slot().leasing());
   CHECK_FALSE(here.begin(false, 60'000));
   CHECK(here.known());
   here.world.advance(30'000);
@@ -181,7 +181,7 @@ TEST_CASE("ASequenceThatIsFirstUsedWhileTheStoresAreAskedIsDrainedToo", "[core]"
               .ok());
   REQUIRE_FALSE(here.world.next("tickets"));
   here.world.turn();
-  REQUIRE(here.world.sequence("tickets").leasing());
+  REQUIRE(here.world.sequence("tickets").slot().leasing());
   here.world.settle();
   REQUIRE(here.report);
   CHECK(here.report->end == End::done);
@@ -270,7 +270,7 @@ TEST_CASE("PeriodIsNotForgottenWhileADecommissionDrains", "[core][period]") {
     here.world.store.returns.push_back({ScriptedStore::ReturnScript::Kind::failed_lost});
   here.world.time.wall_set_ms = 60 * kDayMs;
   REQUIRE_FALSE(here.begin(false, 600'000));
-  REQUIRE(here.world.sequence("orders").draining().returning() > 0);
+  REQUIRE(here.world.sequence("orders").slot().returning() > 0);
   for (int minute = 0; minute < 5; ++minute) {
     here.world.advance(60'000);
     here.world.settle();

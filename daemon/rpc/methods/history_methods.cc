@@ -112,7 +112,7 @@ void core_facts(const SequenceTable& table, const std::string& name, IdFacts& fa
   facts.forgotten = !facts.served && table.names().has_forgotten(name);
   if (!facts.served) return;
   facts.high_water = table.at(sequence).definition().high_water();
-  facts.leasing = table.at(sequence).leasing();
+  facts.leasing = table.at(sequence).slot().leasing();
   for (const HeldRanges::Held& held : table.at(sequence).held().ranges()) {
     if (facts.ordinal < held.range.begin() || facts.ordinal >= held.range.end()) continue;
     facts.available = true;
@@ -122,7 +122,7 @@ void core_facts(const SequenceTable& table, const std::string& name, IdFacts& fa
     facts.block = *block;
     facts.lease = block->lease;
   }
-  const std::optional<ReturnOpened>& open = table.at(sequence).draining().open_return();
+  const std::optional<ReturnOpened>& open = table.at(sequence).slot().open_return();
   facts.returning = open && open->begin <= facts.ordinal && facts.ordinal < open->end;
 }
 
@@ -325,7 +325,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
     facts->totals = audited.totals();
     facts->available = audited.available();
     facts->out = audited.out();
-    facts->returning = audited.draining().returning();
+    facts->returning = audited.slot().returning();
     facts->high_water = audited.definition().high_water();
     facts->progression = audited.settings().progression.compiled;
   };

@@ -179,7 +179,7 @@ TEST_CASE("AfterAStopNoLeaseIsTriedOrLookedUp", "[sequence]") {
   REQUIRE(orders.world.store.lease_calls.size() == 1);
   const bool unknown = kind == LeaseKind::unknown_applied;
   REQUIRE(orders.world.store.resolve_calls.size() == (unknown && answers > 0 ? 1 : 0));
-  REQUIRE(orders.sequence().leasing() == unknown);
+  REQUIRE(orders.sequence().slot().leasing() == unknown);
 }
 
 TEST_CASE("PermanentErrorDoesNotKeepBackWhatIsAvailable", "[sequence]") {
