@@ -11,7 +11,7 @@
 //                  its client has not reconnected within kReturnMs of a start (here)
 //   end_where      its user may not take these IDs any more (Server::apply_settings, at a reload;
 //                  client_methods.cc, when the client is back after a start)
-//   end_sequence   its sequence needs the IDs, is drained or stopped (Sequence::end_blocks)
+//   end_sequence   its sequence needs the IDs, is drained or stopped (SequenceBlocks::end_all)
 //   end_outside    it has IDs below the floor or above the maximum (Sequence::withdraw)
 //   end_all        the daemon stops (SequenceTable::begin_stop)
 //

@@ -33,6 +33,7 @@ Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const Sequenc
       definition_(context, std::move(settings), key, definition),
       waiters_(context, id()),
       issuer_(definition_),
+      blocks_(definition_),
       replenisher_(context, this->settings()),
       slot_(definition_, issuer_, replenisher_, *this),
       drain_(context.core) {}
@@ -48,6 +49,21 @@ bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<
   return true;
 }
 
+Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std::int64_t count) {
+  if (Status refused = gate_.refusal(); !refused.ok()) return refused;
+  note_issued();
+  Result<Run> granted =
+      blocks_.grant(issuer_, caller, slot, count, gate_.open() && waiters_.empty());
+  if (granted.ok()) context_.table.block_granted(*this);
+  return granted;
+}
+
+void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken) {
+  blocks_.over(issuer_, block, taken);
+  withdraw_available();
+  touch();
+}
+
 Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
                       std::int64_t timeout_ms) {
   if (Status refused = gate_.refusal(); !refused.ok()) return refused;
@@ -57,7 +73,7 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   const Status& failing = replenisher_.failing();
   const auto in_vain = [&] { return available() - waiters_.demand() < count; };
   if (!failing.ok() && slot_.fetches() && in_vain()) {
-    end_blocks();  // they may have enough
+    blocks_.end_all();  // they may have enough
     if (in_vain()) {
       waiters_.failed(count);
       touch();
@@ -154,11 +170,11 @@ void Sequence::pump() {
   flush_issues();
   // What is in blocks is issued without a request to this daemon.
   const bool issues =
-      !waiters_.empty() || replenisher_.wants() || out_ > 0 || waiters_.short_of() > 0;
+      !waiters_.empty() || replenisher_.wants() || out() > 0 || waiters_.short_of() > 0;
   if (issues && gate_.state() == SequenceGate::State::looking) context_.table.look(id());
   if (gate_.withdrawing()) withdraw();
   if (!waiters_.empty()) {
-    end_blocks_for_waiters();
+    if (gate_.open()) blocks_.end_for(waiters_, available());
     serve_waiters();
     flush_issues();
   }
@@ -180,7 +196,7 @@ void Sequence::pump() {
 // in the next turn.
 void Sequence::prepare() {
   if (!context_.core.log.accepting()) return touch();
-  issuer_.reserve(out_, waiters_.demand(), [this] { touch(); });
+  issuer_.reserve(out(), waiters_.demand(), [this] { touch(); });
   // A request that failed is repeated, and others like it come: it is leased for, too.
   const std::int64_t failed = replenisher_.failing().ok() ? short_of(*this) : 0;
   const std::int64_t demand = std::max(waiters_.demand(), failed);
@@ -205,7 +221,7 @@ void Sequence::begin_lease(std::int64_t demand) {
   const Status removed = slot_.check_counter_kept();
   if (!removed.ok()) return cannot_lease(removed);
   const Result<std::int64_t> count =
-      replenisher_.next_lease({name(), settings(), held(), out_, demand, totals().issued});
+      replenisher_.next_lease({name(), settings(), held(), out(), demand, totals().issued});
   if (!count.ok()) return cannot_lease(count.status());
   if (*count > 0) slot_.begin_lease(*count);
 }
@@ -220,7 +236,7 @@ void Sequence::leased(IdRange range, const Token& lease) {
 }
 
 void Sequence::cannot_lease(const Status& why) {
-  if (!waiters_.empty()) end_blocks();  // they may have enough
+  if (!waiters_.empty()) blocks_.end_all();  // they may have enough
   waiters_.fail_unserved(why, available());
 }
 
@@ -271,8 +287,7 @@ void Sequence::looked(bool over) {
 void Sequence::withdraw() {
   if (!context_.scope.owned() || context_.refusals.winds_down()) return;
   // Nothing is issued until what has to leave has left; in blocks neither, from this moment on.
-  if (out_ > 0)
-    context_.table.blocks().end_outside(id(), floor_.ordinal(), settings().last_position());
+  blocks_.end_outside(floor_.ordinal());
   withdraw_available();
 }
 
@@ -315,7 +330,7 @@ void Sequence::scope_refused() {
 void Sequence::fail_stopped() {
   const Status& why = stop_error();
   ASSERT(!why.ok());
-  end_blocks();
+  blocks_.end_all();
   waiters_.fail(why);
   touch();
   context_.core.events.raise(
@@ -348,7 +363,7 @@ void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings,
   // So many are never available any more, and those behind would wait for nothing.
   waiters_.fail_above(applied.max_available,
                       [this](auto count) { return above_budget(*this, count); });
-  end_blocks_above_bound();
+  blocks_.end_above_bound();
   withdraw();
   touch();
   if (stop_cause() != StopCause::unconfigured) return;

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 
-#include "daemon/core/blocks/block_table.h"
 #include "daemon/core/log/state_image.h"
 #include "daemon/core/sequence/counter_floor.h"
 #include "daemon/core/sequence/drain.h"
@@ -18,6 +17,7 @@
 #include "daemon/core/sequence/issuer.h"
 #include "daemon/core/sequence/lease_slot.h"
 #include "daemon/core/sequence/replenisher.h"
+#include "daemon/core/sequence/sequence_blocks.h"
 #include "daemon/core/sequence/sequence_definition.h"
 #include "daemon/core/sequence/sequence_gate.h"
 #include "daemon/core/sequence/sequence_notes.h"
@@ -40,8 +40,8 @@ class Sequence final : private LeaseSlot::Owner {
   const SequenceTotals& totals() const { return issuer_.totals(); }  // as far as the log has it
   const HeldRanges& held() const { return issuer_.held(); }
   std::int64_t available() const { return held().available(); }
-  std::int64_t out() const { return out_; }  // IDs of its blocks, see BlockTable
-  std::int64_t blocks_out() const { return out_ == 0 ? 0 : context_.table.blocks().size_of(id()); }
+  std::int64_t out() const { return blocks_.out(); }  // IDs
+  const SequenceBlocks& blocks() const { return blocks_; }
   const WaiterQueue& waiters() const { return waiters_; }
   const Exhaustion& exhaustion() const { return exhaustion_; }
   const Drain& draining() const { return drain_; }
@@ -106,18 +106,18 @@ class Sequence final : private LeaseSlot::Owner {
   void fail_stopped();  // where something stops it
   Result<std::optional<IssueAs>> admit(const Waiter& waiter);
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
-  void end_blocks(), end_blocks_for_waiters(), end_blocks_above_bound(), stop_operations();
+  void stop_operations();
   // What is open at the store, and what is available: a gap.
   void surrender(GapCause cause, const std::string& why);
 
   CounterFloor floor_;
-  SequenceGate gate_;     // of it the end, and from here on, is what a request and its turn look at
-  std::int64_t out_ = 0;  // IDs in blocks
+  SequenceGate gate_;  // of it the end, and from here on, is what a request and its turn look at
   const SequenceContext& context_;
   SequenceDefinition definition_;
   bool touched_ = false;
   WaiterQueue waiters_;
   Issuer issuer_;
+  SequenceBlocks blocks_;
   mutable SequenceNotes notes_;  // of the table, which has them here
   Replenisher replenisher_;
   LeaseSlot slot_;

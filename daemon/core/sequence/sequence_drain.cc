@@ -9,7 +9,7 @@
 namespace seqd {
 
 void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
-  end_blocks();
+  blocks_.end_all();
   // What was wanted so far is drained with the rest; waiting requests request leases themselves.
   want_nothing();
   begin_drain(settings().reuse, deadline_ms, std::move(done), GapCause::drained);
@@ -17,7 +17,7 @@ void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
 
 void Sequence::end_period() {
   constexpr std::int64_t kLongestMs = 30'000;  // for a lease or return that is under way
-  end_blocks();
+  blocks_.end_all();
   // Parked IDs of this period would never be leased.
   const Reuse reuse = settings().reuse == Reuse::tail ? Reuse::tail : Reuse::never;
   begin_drain(

@@ -1,6 +1,6 @@
 // How a Sequence survives its process: what it takes over at a start and leaves in snapshots, and
 // what becomes of it when its scope is won or lost. Other parts of sequence.h are in
-// sequence.cc, and in sequence_blocks.cc and sequence_drain.cc.
+// sequence.cc and sequence_drain.cc.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -24,9 +24,9 @@ void Sequence::restore(const SequenceImage& image) {
   definition_.set_high_water(image.definition.high_water);
   exhaustion_.restore(definition_.high_water(), settings());
   issuer_.restore(image);
-  out_ = StateImage::out(image);
+  blocks_.restore(image);
   slot_.restore(image);
-  end_blocks_above_bound();
+  blocks_.end_above_bound();
   if (context_.scope.has_history()) return;
   // This is a new instance. The former holder of the lease may still use it.
   slot_.abandon(GapCause::epoch_lost, kElsewhere);
@@ -62,7 +62,7 @@ void Sequence::adopt() {
 }
 
 void Sequence::surrender(GapCause cause, const std::string& why) {
-  end_blocks();
+  blocks_.end_all();
   slot_.abandon(cause, why);
   for (const HeldRanges::Held& held : issuer_.held().surrender())
     issuer_.write_off(held, cause, why);
@@ -94,7 +94,7 @@ void Sequence::begin_again() {
 DrainReport Sequence::give_up(const std::string& why, GapCause cause) {
   DrainReport report;
   report.why = why;
-  end_blocks();
+  blocks_.end_all();
   const std::optional<ReturnOpened> opened = slot_.open_return();
   for (const HeldRanges::Held& one : held().ranges())
     report.gaps.push_back({one.range.begin(), one.range.end()});

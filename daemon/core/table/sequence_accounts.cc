@@ -11,7 +11,7 @@ namespace {
 SequenceNotes::Counted held_by(const Sequence& sequence) {
   // A block is a range and its grant, and what comes back of it is one.
   const std::int64_t ranges = static_cast<std::int64_t>(sequence.held().ranges().size()) +
-                              (sequence.slot().leasing() ? 1 : 0) + 2 * sequence.blocks_out();
+                              (sequence.slot().leasing() ? 1 : 0) + 2 * sequence.blocks().count();
   return {sequence.totals().issued, sequence.available(),
           std::max<std::int64_t>(ranges - StateBounds::kRangesIncluded, 0)};
 }
