@@ -116,6 +116,20 @@ void Issuer::write_off(const HeldRanges::Held& held, GapCause cause, const std::
   note_gap(gap, held.lease, why);
 }
 
+void Issuer::withdraw(std::int64_t floor) {
+  flush();
+  const SequenceSettings& settings = definition_.settings();
+  const std::int64_t last = settings.last_position();
+  for (const HeldRanges::Held& held : held_.take_below(floor))
+    write_off(held, GapCause::superseded,
+              "the counter was advanced to " + std::to_string(floor) + " for every host");
+  for (const HeldRanges::Held& held : held_.take_above(last))
+    write_off(held, GapCause::out_of_bounds,
+              settings.progression.compiled != nullptr
+                  ? "the sequence ends before it now (sequence.max)"
+                  : "the highest ID is " + std::to_string(last) + " now (sequence.max_value)");
+}
+
 void Issuer::resize_reservation() {
   const std::int64_t now_ms = context().core.clock.monotonic_ms();
   const std::int64_t most = definition_.settings().max_unsynced;

@@ -75,6 +75,8 @@ class Issuer {
   void note_untraceable() { ++totals_.unknown; }
   // What is left of a range that was available is a gap. What was issued of it is in the log.
   void write_off(const HeldRanges::Held& held, GapCause cause, const std::string& why);
+  // Writes off what is below the floor or above the maximum.
+  void withdraw(std::int64_t floor);
 
   void restore(const SequenceImage& image);
 

@@ -24,6 +24,19 @@ Status above_budget(const Sequence& sequence, std::int64_t count) {
               " (sequence.max_available)"};
 }
 
+// How an ID is issued to one that waits. Nothing: not in this turn.
+Result<std::optional<IssueAs>> admit(const SequenceContext& context, SequenceId id,
+                                     IssueKind kind) {
+  IssueAs as{kind};
+  if (kind != IssueKind::text) return std::optional(as);
+  const Result<std::optional<TextForm>> form = context.table.admit_text(id);
+  if (!form.ok()) return form.status();
+  if (!*form) return std::optional<IssueAs>();
+  as.form = **form;
+  as.wall_s = context.core.clock.wall_ms() / 1'000;
+  return std::optional(as);
+}
+
 }  // namespace
 
 Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
@@ -108,18 +121,6 @@ void Sequence::expire_waiters() {
   touch();
 }
 
-// Nothing: not in this turn.
-Result<std::optional<IssueAs>> Sequence::admit(const Waiter& waiter) {
-  IssueAs as{waiter.kind};
-  if (waiter.kind != IssueKind::text) return std::optional(as);
-  const Result<std::optional<TextForm>> form = context_.table.admit_text(id());
-  if (!form.ok()) return form.status();
-  if (!*form) return std::optional<IssueAs>();
-  as.form = **form;
-  as.wall_s = context_.core.clock.wall_ms() / 1'000;
-  return std::optional(as);
-}
-
 void Sequence::serve_waiters() {
   if (!waiters_.empty() && !context_.core.log.accepting()) {
     touch();  // again in the next turn
@@ -127,7 +128,7 @@ void Sequence::serve_waiters() {
   }
   while (!waiters_.empty() && gate_.open() && held().issuable() >= waiters_.front().count) {
     // What there is to refuse is refused before an ID is taken.
-    const Result<std::optional<IssueAs>> as = admit(waiters_.front());
+    const Result<std::optional<IssueAs>> as = admit(context_, id(), waiters_.front().kind);
     if (!as.ok()) {
       context_.core.replies.failed(waiters_.pop().caller, as.status());
       continue;
@@ -214,10 +215,6 @@ void Sequence::prepare() {
   // Its record is in front of the lease's, and no request leaves before that is durable.
   const Status moved = definition_.record_move();
   if (!moved.ok()) return cannot_lease(moved);
-  begin_lease(demand);
-}
-
-void Sequence::begin_lease(std::int64_t demand) {
   const Status removed = slot_.check_counter_kept();
   if (!removed.ok()) return cannot_lease(removed);
   const Result<std::int64_t> count =
@@ -225,6 +222,8 @@ void Sequence::begin_lease(std::int64_t demand) {
   if (!count.ok()) return cannot_lease(count.status());
   if (*count > 0) slot_.begin_lease(*count);
 }
+
+// --- what came of a lease
 
 void Sequence::leased(IdRange range, const Token& lease) {
   definition_.set_high_water(std::max(definition_.high_water(), range.end()));
@@ -238,12 +237,6 @@ void Sequence::leased(IdRange range, const Token& lease) {
 void Sequence::cannot_lease(const Status& why) {
   if (!waiters_.empty()) blocks_.end_all();  // they may have enough
   waiters_.fail_unserved(why, available());
-}
-
-void Sequence::log_failed() {
-  ASSERT(!context_.refusals.log_failed.ok());
-  stop_operations();
-  touch();
 }
 
 // --- the counter
@@ -294,20 +287,9 @@ void Sequence::withdraw() {
 // All that is needed where a block has ended: the others are not looked at for each.
 void Sequence::withdraw_available() {
   if (!context_.scope.owned() || context_.refusals.winds_down()) return;
-  const std::int64_t last = settings().last_position();
   gate_.set_withdrawing(!context_.core.log.accepting());
   if (gate_.withdrawing()) return touch();
-  flush_issues();
-  for (const HeldRanges::Held& held : issuer_.held().take_below(floor_.ordinal()))
-    issuer_.write_off(
-        held, GapCause::superseded,
-        "the counter was advanced to " + std::to_string(floor_.ordinal()) + " for every host");
-  for (const HeldRanges::Held& held : issuer_.held().take_above(last))
-    issuer_.write_off(
-        held, GapCause::out_of_bounds,
-        settings().progression.compiled != nullptr
-            ? "the sequence ends before it now (sequence.max)"
-            : "the highest ID is " + std::to_string(last) + " now (sequence.max_value)");
+  issuer_.withdraw(floor_.ordinal());
 }
 
 // --- refusing, settings, the end
@@ -343,6 +325,12 @@ void Sequence::go_on() {
   gate_.set_stopped({});
   replenisher_.mended();
   adopt();
+}
+
+void Sequence::log_failed() {
+  ASSERT(!context_.refusals.log_failed.ok());
+  stop_operations();
+  touch();
 }
 
 void Sequence::refusing_changed() {

@@ -1,8 +1,7 @@
-// Sequence: the available ranges of one name, the requests that wait for them, and the lease or the
-// return that is open at its store. Events only store what happened and call touch(); pump()
-// decides once a turn what follows. The parts: Issuer, SequenceGate, WaiterQueue, Replenisher,
-// Drain, StoreOperation, SequenceDefinition; what they need while something is under way exists
-// only then: most sequences rest. Of the SequenceTable; loop thread.
+// Sequence: one name from which IDs are issued. A part decides about what it knows, this class what
+// needs several of them; "Parts of a sequence" in ARCHITECTURE.md is the table of both. Events only
+// store what happened and call touch(); pump() decides once a turn what follows. Memory for what is
+// under way is allocated only then: most sequences rest. Of the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -31,28 +30,31 @@ class Sequence final : private LeaseSlot::Owner {
   Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
            const std::string& key, const DefineSequence& definition);
 
+  // --- its parts, and what is asked most of them
   const SequenceDefinition& definition() const { return definition_; }
   SequenceDefinition& definition() { return definition_; }  // to record its moves
-  const std::string& name() const { return definition_.name(); }
-  SequenceId id() const { return definition_.id(); }
-  const StoreScope& scope() const { return context_.scope; }
-  const SequenceSettings& settings() const { return definition_.settings(); }
-  const SequenceTotals& totals() const { return issuer_.totals(); }  // as far as the log has it
-  const HeldRanges& held() const { return issuer_.held(); }
-  std::int64_t available() const { return held().available(); }
-  std::int64_t out() const { return blocks_.out(); }  // IDs
+  const Issuer& issuer() const { return issuer_; }
   const SequenceBlocks& blocks() const { return blocks_; }
   const WaiterQueue& waiters() const { return waiters_; }
-  const Exhaustion& exhaustion() const { return exhaustion_; }
-  const Drain& draining() const { return drain_; }
-  const LeaseSlot& slot() const { return slot_; }
-  const Issuer& issuer() const { return issuer_; }
   const Replenisher& replenisher() const { return replenisher_; }
+  const LeaseSlot& slot() const { return slot_; }
+  const Drain& draining() const { return drain_; }
   const CounterFloor& floor() const { return floor_; }
-  StopCause stop_cause() const { return gate_.stop_cause(); }
-  const Status& stop_error() const { return gate_.stop_error(); }  // OK: nothing stops it
+  const Exhaustion& exhaustion() const { return exhaustion_; }
+  const StoreScope& scope() const { return context_.scope; }
   SequenceNotes& notes() const { return notes_; }
-  // One ID. False: it has to wait.
+  const std::string& name() const { return definition_.name(); }
+  SequenceId id() const { return definition_.id(); }
+  const SequenceSettings& settings() const { return definition_.settings(); }
+  const SequenceTotals& totals() const { return issuer_.totals(); }
+  const HeldRanges& held() const { return issuer_.held(); }
+  std::int64_t available() const { return held().available(); }
+  std::int64_t out() const { return blocks_.out(); }
+  StopCause stop_cause() const { return gate_.stop_cause(); }
+  const Status& stop_error() const { return gate_.stop_error(); }
+
+  // --- requests
+  // One ID, or `count` of them. False: the request has to wait.
   bool issue_one(const Caller& caller, std::int64_t* id, IssueAs as = {}) {
     if (!waiters_.empty() || !gate_.open() || !issuer_.issue_one(caller, id, as)) return false;
     note_issued();
@@ -65,30 +67,46 @@ class Sequence final : private LeaseSlot::Owner {
   // Queues the request. It is answered once, unless it is cancelled or an error is returned.
   // `timeout_ms` < 0: the time-out of the sequence.
   Status wait(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
-  std::int64_t cancel(SessionId session, const Status& why = {});  // so many; OK: unanswered
-  void pump();  // decides what to do next, at the end of a turn in which touched() was called
-  void flush_issues() { issuer_.flush(); }
-  // Of the counter: until its end nothing is returned.
-  void begin_advance() { floor_.advance_began(); }
-  void end_advance(const Result<std::int64_t>& next_id);  // resumes what the counter had stopped
-  bool counter_read(const CounterReading& reading);       // withdraws; false: it awaits an advance
-  void looked(bool over);  // over: its floor need not be waited for; else the store does not answer
-  void drain(std::int64_t deadline_ms, Drain::Done done);  // see Drain::begin(); requests wait
-  void period_over(), end_period();   // none is leased of it; what is available is a gap
-  void set_stopped(Stopped stopped);  // by its configuration: requests fail
-  void scope_refused();               // they fail with StoreScope::last_error()
-  void apply_settings(std::shared_ptr<const SequenceSettings> settings, const std::string& key);
-  void refusing_changed(), log_failed(), ending_began();  // TableRefusals has another one
+  // So many of the session's requests leave. OK: without an answer.
+  std::int64_t cancel(SessionId session, const Status& why = {});
+  void flush_issues() { issuer_.flush(); }  // into the log
+  void pump();  // decides what follows, at the end of a turn in which touch() was called
 
-  // Over the end of a process, and of an ownership: sequence_restart.cc.
-  void restore(const SequenceImage& image);
+  // --- its counter
+  // An advance is sent to the store, and has ended: what the counter had stopped goes on.
+  void begin_advance() { floor_.advance_began(); }
+  void end_advance(const Result<std::int64_t>& next_id);
+  // The store was read. What is below the floor leaves. False: an advance is awaited.
+  bool counter_read(const CounterReading& reading);
+  // SequenceOwner::look() has ended: the floor is known (`over`), or the store does not answer.
+  void looked(bool over);
+
+  // --- leaving, stopping, settings
+  void drain(std::int64_t deadline_ms, Drain::Done done);  // see Drain::begin(); requests wait
+  void period_over();                                      // nothing is leased for it any more
+  void end_period();                  // what is available is a gap, or returned with reuse "tail"
+  void set_stopped(Stopped stopped);  // by its configuration or counter: requests fail
+  void scope_refused();               // they fail with StoreScope::last_error()
+  void refusing_changed();            // TableRefusals::refusing
+  void log_failed();                  // TableRefusals::log_failed
+  void ending_began();                // TableRefusals::ending
+  // The configuration has changed, or has the sequence again.
+  void apply_settings(std::shared_ptr<const SequenceSettings> settings, const std::string& key);
+
+  // --- over the end of a process, and of an ownership: sequence_restart.cc
+  void restore(const SequenceImage& image);  // what the log had at the start
+  // What a new log has of it.
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
-  void scope_owned(), begin_again();  // leases and reservations may continue
-  bool scope_lost();  // to another daemon: all available is a gap; false: the log waits, call again
-  bool give_up_restored();  // its database is an older copy: the same; then begin_again()
+  void scope_owned();  // its scope was won: leases and reservations may continue
+  // Its scope was lost to another daemon: all is a gap. False: the log waits, call again.
+  bool scope_lost();
+  // The same where its database is an older copy; begin_again() follows.
+  bool give_up_restored();
+  void begin_again();
   DrainReport give_up(const std::string& why, GapCause cause);  // all is a gap, without the store
 
  private:
+  // LeaseSlot::Owner
   void leased(IdRange range, const Token& lease) override;
   void cannot_lease(const Status& why) override;
   void counter_regressed(const Status& why) override;
@@ -97,17 +115,19 @@ class Sequence final : private LeaseSlot::Owner {
   void touch() override {
     if (!std::exchange(touched_, true)) context_.table.touched(*this);
   }
-
-  void begin_lease(std::int64_t demand);
-  void begin_drain(Reuse reuse, std::int64_t deadline_ms, Drain::Done done, GapCause cause);
-  void end_drain(), drain_changed();
   void note_issued() { replenisher_.want(), touch(); }
-  void prepare(), serve_waiters(), expire_waiters(), want_nothing(), go_on(), adopt();
-  void fail_stopped();  // where something stops it
-  Result<std::optional<IssueAs>> admit(const Waiter& waiter);
-  void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
+  void serve_waiters();
+  void expire_waiters();
+  void prepare();
+  void want_nothing();
+  void withdraw();
+  void withdraw_available();
+  void drain_changed();
+  void end_drain();
+  void fail_stopped();
+  void go_on();
+  void adopt();
   void stop_operations();
-  // What is open at the store, and what is available: a gap.
   void surrender(GapCause cause, const std::string& why);
 
   CounterFloor floor_;

@@ -12,7 +12,8 @@ void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
   blocks_.end_all();
   // What was wanted so far is drained with the rest; waiting requests request leases themselves.
   want_nothing();
-  begin_drain(settings().reuse, deadline_ms, std::move(done), GapCause::drained);
+  drain_.begin(settings().reuse, deadline_ms, std::move(done), GapCause::drained,
+               [this] { drain_changed(); });
 }
 
 void Sequence::end_period() {
@@ -20,9 +21,9 @@ void Sequence::end_period() {
   blocks_.end_all();
   // Parked IDs of this period would never be leased.
   const Reuse reuse = settings().reuse == Reuse::tail ? Reuse::tail : Reuse::never;
-  begin_drain(
+  drain_.begin(
       reuse, context_.core.clock.monotonic_ms() + kLongestMs, [](const DrainReport&) {},
-      GapCause::period_end);
+      GapCause::period_end, [this] { drain_changed(); });
 }
 
 void Sequence::period_over() {
@@ -36,11 +37,6 @@ void Sequence::period_over() {
 void Sequence::want_nothing() {
   replenisher_.want_nothing();
   waiters_.enough();
-}
-
-void Sequence::begin_drain(Reuse reuse, std::int64_t deadline_ms, Drain::Done done,
-                           GapCause cause) {
-  drain_.begin(reuse, deadline_ms, std::move(done), cause, [this] { drain_changed(); });
 }
 
 void Sequence::end_drain() {
