@@ -1,5 +1,7 @@
 // prepare_reload() of config.h: what applies at once, and what waits for a restart.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "daemon/core/text/id_format.h"
 #include "daemon/main/config/config.h"
@@ -120,6 +122,42 @@ void compare_sequence_tables(const Configuration& running, Configuration& next,
     if (!next.sequences.contains(name)) changes.applied.push_back(sequence_table_name(name));
 }
 
+// The settings that the sequence of that name is to have: it is in use, so it stays on its counter,
+// from which its remainder came. None: what find() makes of its table, as of most.
+//
+//   option that applies at once   the table's
+//   option that needs a restart   that of before
+//   max_value                     the table's; of before where the progression is to change
+//   format                        the table's; of before where the period is to change, because the
+//                                 former one contains that; none where IDs may be below 1
+std::optional<SequenceSettings> settings_in_use(const std::string& name,
+                                                const SequenceSettings& running,
+                                                const SequenceTableSettings& table, bool named,
+                                                ConfigurationChanges& changes) {
+  SequenceSettings kept = table.settings;
+  kept.named = named;
+  if (kept.binding.key.empty() && running.periods.rule == nullptr) kept.binding.key = name;
+  ConfigurationChanges of_this;
+  compare_table(sequence_table_name(name), running, kept, of_this);
+  // What was made of a progression that needs a restart to change.
+  if (!(table.settings.progression == running.progression)) kept.max_value = running.max_value;
+  kept.progression.compiled = running.progression.compiled;
+  if (kept.progression.compiled != nullptr && kept.progression.compiled->lowest() < 1)
+    kept.text.compiled = nullptr;
+  if (kept.periods.period != table.settings.periods.period) {
+    kept.periods.rule = running.periods.rule;
+    kept.text = running.text;
+  }
+  const bool waits_for_restart = !of_this.restart_needed.empty();
+  for (std::string& option : of_this.restart_needed)
+    changes.restart_needed.push_back(std::move(option));
+  const bool differs = waits_for_restart || table.needs_restart ||
+                       !(kept.progression == table.settings.progression) ||
+                       kept.text.compiled != table.settings.text.compiled ||
+                       kept.periods.rule != table.settings.periods.rule;
+  return differs ? std::optional(std::move(kept)) : std::nullopt;
+}
+
 // Each name once, in the order of the alphabet, and not too many; what needs a restart is not also
 // called applied.
 void tidy(ConfigurationChanges& changes) {
@@ -151,37 +189,15 @@ ConfigurationChanges prepare_reload(const Configuration& running, Configuration&
                next.waiting);
   compare_stores(running, next, changes);
   compare_sequence_tables(running, next, changes);
-  // A sequence in use stays on its counter: its remainder came from there.
   for (const std::string& name : in_use) {
     const SequenceSettings* const found = running.find(name);
     const SequenceTableSettings* table = next.find_table(name);
     // Those of periods follow from their base, when they are looked up.
     if (found == nullptr || table == nullptr || !period_of(name).empty()) continue;
-    const SequenceSettings settings = *found;
-    SequenceSettings kept = table->settings;
-    kept.named = next.sequences.contains(name);
-    if (kept.binding.key.empty() && settings.periods.rule == nullptr) kept.binding.key = name;
-    ConfigurationChanges of_this;
-    compare_table(sequence_table_name(name), settings, kept, of_this);
-    // What was made of a progression that needs a restart to change.
-    if (!(table->settings.progression == settings.progression)) kept.max_value = settings.max_value;
-    kept.progression.compiled = settings.progression.compiled;
-    if (kept.progression.compiled != nullptr && kept.progression.compiled->lowest() < 1)
-      kept.text.compiled = nullptr;
-    const bool waits_for_restart = !of_this.restart_needed.empty();
-    for (std::string& option : of_this.restart_needed)
-      changes.restart_needed.push_back(std::move(option));
-    // The former periods keep the former format, which contains them.
-    if (kept.periods.period != table->settings.periods.period) {
-      kept.periods.rule = settings.periods.rule;
-      kept.text = settings.text;
-    }
-    // Of most it is what find() makes of the table.
-    const bool differs = waits_for_restart || table->needs_restart ||
-                         !(kept.progression == table->settings.progression) ||
-                         kept.text.compiled != table->settings.text.compiled ||
-                         kept.periods.rule != table->settings.periods.rule;
-    if (differs) next.kept_.emplace(name, std::move(kept));
+    const SequenceSettings before = *found;  // find() keeps it only until the next call
+    const bool named = next.sequences.contains(name);
+    if (auto kept = settings_in_use(name, before, *table, named, changes))
+      next.kept_.emplace(name, std::move(*kept));
   }
   tidy(changes);
   return changes;

@@ -65,13 +65,6 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
   if (Status status = check_mongo_binding(request.binding); !status.ok())
     return refused(std::move(status));
   if (Status status = check_trace(request); !status.ok()) return refused(std::move(status));
-  const std::pair<std::string, std::string> place(request.binding.collection,
-                                                  request.binding.key_field);
-  bool index_known = false;
-  {
-    const std::lock_guard lock(mutex_);
-    index_known = indexed_.contains(place);
-  }
   bool restored = false;
   // Before it, too, where what was granted could not be looked up when the comparison behind it
   // fails.
@@ -80,20 +73,7 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
     if (!age.ok()) return of_older_copy(refused(std::move(age)), restored);
   }
   if (is_in_ledger(trace_of(request.token))) sessions_.take_over(request.instance);
-  MongoCounter counter(*clients_, records_, sessions_, sweep_, request);
-  LeaseOutcome outcome = counter.lease(index_known);
-  if (outcome.kind == LeaseOutcome::Kind::refused && counter.refused_by_validator() &&
-      mode_.validator_refused(request)) {
-    // No waiting request fails for it yet.
-    outcome = refused({ErrorCode::UNAVAILABLE,
-                       outcome.error.text() + "; it is requested again without that object"});
-  }
-  if (outcome.kind == LeaseOutcome::Kind::granted)
-    mode_.granted(request, outcome.end - outcome.begin);
-  if (!index_known && outcome.kind == LeaseOutcome::Kind::granted) {
-    const std::lock_guard lock(mutex_);
-    indexed_.insert(place);
-  }
+  LeaseOutcome outcome = lease_at_counter(request);
   if (outcome.kind != LeaseOutcome::Kind::granted) return outcome;
   // Behind the lease: a database that was put back before it is noticed, whenever that was.
   Status age = check_age(request.instance, request.heartbeat, &restored);
@@ -102,6 +82,31 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
   if (!restored && trace_of(request.token) == LeaseTrace::plain)
     unconfirmed_.keep(request, outcome);
   return of_older_copy(unknown_outcome(std::move(age)), restored);
+}
+
+LeaseOutcome MongoStore::lease_at_counter(const LeaseRequest& request) {
+  const std::pair<std::string, std::string> place(request.binding.collection,
+                                                  request.binding.key_field);
+  bool index_known = false;
+  {
+    const std::lock_guard lock(mutex_);
+    index_known = indexed_.contains(place);
+  }
+  MongoCounter counter(*clients_, records_, sessions_, sweep_, request);
+  LeaseOutcome outcome = counter.lease(index_known);
+  if (outcome.kind == LeaseOutcome::Kind::refused && counter.refused_by_validator() &&
+      mode_.validator_refused(request)) {
+    // No waiting request fails for it yet.
+    outcome = refused({ErrorCode::UNAVAILABLE,
+                       outcome.error.text() + "; it is requested again without that object"});
+  }
+  if (outcome.kind != LeaseOutcome::Kind::granted) return outcome;
+  mode_.granted(request, outcome.end - outcome.begin);
+  if (!index_known) {
+    const std::lock_guard lock(mutex_);
+    indexed_.insert(place);
+  }
+  return outcome;
 }
 
 Status MongoStore::check_age(const Token& instance, std::int64_t heartbeat, bool* restored) {

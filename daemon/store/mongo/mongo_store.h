@@ -66,6 +66,8 @@ class MongoStore final : public BlockingStore {
         concurrency_(options.concurrency) {}
   Status check_trace(const LeaseRequest& request);
   Resolution resolve_plain(const LeaseRequest& request);
+  // The lease itself, without the comparison of ages.
+  LeaseOutcome lease_at_counter(const LeaseRequest& request);
   // OK, unless the database was put back from an older copy.
   Status check_age(const Token& instance, std::int64_t heartbeat, bool* restored);
 

@@ -16,7 +16,7 @@ TEST_CASE("SequenceWithoutAProgressionHasNone", "[progression]") {
   const Configuration plain = configuration_of("[sequence.a]\nfirst_id = 7\n");
   CHECK(plain.find("a")->progression.compiled == nullptr);
   CHECK_FALSE(plain.find("a")->progression.given());
-  CHECK(plain.find("a")->last_position() == 9'007'199'254'740'991);
+  CHECK(plain.find("a")->last_ordinal() == 9'007'199'254'740'991);
 }
 
 TEST_CASE("WhatIsNotGivenIsAsInADatabase", "[progression]") {
@@ -32,7 +32,7 @@ TEST_CASE("WhatIsNotGivenIsAsInADatabase", "[progression]") {
   const Configuration bounded =
       configuration_of("[sequence.a]\nincrement = 2\nmax_value = 2147483647\n");
   CHECK(bounded.find("a")->progression.max == 2'147'483'647);
-  CHECK(bounded.find("a")->last_position() == 1'073'741'824);
+  CHECK(bounded.find("a")->last_ordinal() == 1'073'741'824);
 }
 
 TEST_CASE("CountingUpByOneNeedsNoProgressionAndIsStoredAsItIs", "[progression]") {
