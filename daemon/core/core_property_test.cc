@@ -169,7 +169,7 @@ class Population {
     std::erase_if(world_.answers.sent,
                   [&](const Answer& answer) { return answer.caller.session == client.session; });
     client.session = ++sessions_;
-    world_.table->flush_issues();
+    world_.table->append_issues();
     client.number = world_.table->replays().attach(client.identity, 1'000)->client;
     for (const auto& [number, request] : client.unanswered) send(client, number, request);
   }
@@ -256,7 +256,7 @@ class Population {
     Client& client = any();
     const std::uint32_t below =
         client.unanswered.empty() ? client.next_request : client.unanswered.begin()->first;
-    world_.table->flush_issues();
+    world_.table->append_issues();
     world_.table->replays().acknowledge(client.number, below);
   }
 

@@ -118,7 +118,8 @@ Result<SequenceId> look_up(const MethodContext& context, Session& session, std::
   // What is kept was checked here, and is what it was then; rights are those of each connection.
   if (const Sequence* const kept = context.table.sequences().find_kept(name);
       kept != nullptr && name.size() <= context.limits.name) {
-    if (session.last_sequence == kept->id() && session.last_settings_version == context.settings_version)
+    if (session.last_sequence == kept->id() &&
+        session.last_settings_version == context.settings_version)
       return kept->id();
     const AccessSettings& access = kept->settings().access;
     if (access.lets_everyone() || check_may_take(context, session.peer, name, &access).ok()) {

@@ -186,13 +186,13 @@ TEST_CASE("AckLooksOnlyAtWhatWasIssuedSince", "[repeats]") {
   std::string bytes;
   for (const char* name : {"a", "b", "a", "c"}) bytes += next_request(2, name);
   service.world.send(line, bytes);
-  CHECK(table.flush_issues() == 3);
-  for (int times = 0; times < 10; ++times) CHECK(table.flush_issues() == 0);
+  CHECK(table.append_issues() == 3);
+  for (int times = 0; times < 10; ++times) CHECK(table.append_issues() == 0);
   service.world.send(line, next_request(3, "b"));
-  CHECK(table.flush_issues() == 1);
+  CHECK(table.append_issues() == 1);
   // Issued at the end of the turn, to those that waited.
   service.world.settle();
-  CHECK(table.flush_issues() == 0);
+  CHECK(table.append_issues() == 0);
 }
 
 TEST_CASE("UnacknowledgedNumbersAreLimited", "[repeats]") {

@@ -78,7 +78,7 @@ void Server::close(Session& session) {
   if (sessions_.remove(session)) {
     // A client without a connection may be forgotten, so everything issued to it must be recorded
     // first.
-    services_.table.flush_issues();
+    services_.table.append_issues();
     services_.table.blocks().end_client(client);
     services_.table.replays().detach(client, services_.clock.monotonic_ms());
   }

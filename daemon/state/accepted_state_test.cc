@@ -109,7 +109,7 @@ class Crowd {
   void acknowledge() {
     Client& client = clients_[static_cast<std::size_t>(
         random_.below(static_cast<std::int64_t>(clients_.size())))];
-    running.table->flush_issues();
+    running.table->append_issues();
     running.table->replays().acknowledge(
         client.number, client.next - static_cast<std::uint32_t>(random_.below(2)));
   }

@@ -23,10 +23,6 @@ void Names::restore(const DefineName& known, bool own) {
   records_.emplace_hint(records_.end(), known.name, known);
 }
 
-void Names::restore_unnamed(std::string_view name) {
-  unnamed_.emplace_hint(unnamed_.end(), name);
-}
-
 // --- what is known
 
 const DefineName* Names::find(std::string_view base) const {
@@ -35,15 +31,14 @@ const DefineName* Names::find(std::string_view base) const {
 }
 
 bool Names::is_plain(std::string_view name) const {
-  return base_of(name) == name && !records_.contains(name) && !unnamed_.contains(name);
+  return base_of(name) == name && !records_.contains(name);
 }
 
-const DefineName& Names::define(std::string_view base, bool own) {
+const DefineName& Names::record_for(std::string_view base, bool own) {
   if (const DefineName* const found = find(base)) return *found;
   const bool is_logged = own && is_plain(base);
   DefineName& known = records_[std::string(base)];
   known.name = base;
-  if (const auto unnamed = unnamed_.find(base); unnamed != unnamed_.end()) unnamed_.erase(unnamed);
   if (!is_logged) log_.append(known);
   return known;
 }
@@ -54,8 +49,8 @@ void Names::settle(std::string_view name) {
 }
 
 std::vector<std::string> Names::forget(std::string_view base) {
-  if (const auto unnamed = unnamed_.find(base); unnamed != unnamed_.end()) unnamed_.erase(unnamed);
-  if (const auto open = open_.find(base); open != open_.end()) open_.erase(open);
+  if (const auto open = forms_durable_at_.find(base); open != forms_durable_at_.end())
+    forms_durable_at_.erase(open);
   const auto known = records_.find(base);
   if (known == records_.end()) return {};
   std::vector<std::string> forms = std::move(known->second.forms);
@@ -65,14 +60,14 @@ std::vector<std::string> Names::forget(std::string_view base) {
 
 // --- periods
 
-DefineName& Names::record_of(std::string_view base) {
+DefineName& Names::existing_record(std::string_view base) {
   const auto found = records_.find(base);
   ASSERT(found != records_.end());
   return found->second;
 }
 
 void Names::note_begun(std::string_view base, const PeriodSettings& period, std::int64_t now_s) {
-  DefineName& known = record_of(base);
+  DefineName& known = existing_record(base);
   if (!period.current || period.current->begin_s <= known.newest_s) return;
   if (period.current->begin_s > now_s) return;
   known.newest_s = period.current->begin_s;
@@ -80,14 +75,14 @@ void Names::note_begun(std::string_view base, const PeriodSettings& period, std:
 }
 
 void Names::set_back(std::string_view base, std::int64_t begin_s) {
-  DefineName& known = record_of(base);
+  DefineName& known = existing_record(base);
   if (known.newest_s <= begin_s) return;
   known.newest_s = begin_s;
   log_.append(known);
 }
 
 void Names::add_forgotten_period(std::string_view base, PeriodSpan span) {
-  DefineName& known = record_of(base);
+  DefineName& known = existing_record(base);
   add_forgotten(known.forgotten, span);
   log_.append(known);
 }
@@ -104,11 +99,11 @@ bool Names::has_forgotten(std::string_view name) const {
 
 // What is lost in a power cut must not have been sent: the next form is compared with it.
 void Names::add_form(std::string_view base, const std::string& form) {
-  DefineName& known = record_of(base);
+  DefineName& known = existing_record(base);
   known.forms.push_back(form);
   log_.append(known);
   log_.make_durable();
-  open_[known.name] = log_.next_position();
+  forms_durable_at_[known.name] = log_.next_position();
 }
 
 Status Names::check_text(std::string_view name, const SequenceSettings& settings) const {
@@ -131,7 +126,7 @@ Status Names::check_repeat(std::string_view name, const SequenceSettings& settin
 }
 
 void Names::durable(LogPosition position) {
-  std::erase_if(open_, [position](const auto& one) { return one.second <= position; });
+  std::erase_if(forms_durable_at_, [position](const auto& one) { return one.second <= position; });
 }
 
 void Names::snapshot(const std::function<void(const LogEntry&)>& entry) const {

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +28,6 @@ class Names {
 
   // --- at a start. `own`: a sequence has this very name
   void restore(const DefineName& known, bool own);
-  // The log has a sequence of that name, and nothing of the name.
-  void restore_unnamed(std::string_view name);
 
   // --- what is known
   // Null: the name is plain, or not in use.
@@ -39,7 +36,7 @@ class Names {
   bool is_plain(std::string_view name) const;
   // The record of a name that is in use, or is to be; made, and written to the log, where the log
   // has nothing of the name. `own`: a sequence has this very name.
-  const DefineName& define(std::string_view base, bool own);
+  const DefineName& record_for(std::string_view base, bool own);
   // Its own sequence was made: a record that has no more than the name is not needed.
   void settle(std::string_view name);
   // Its last sequence is gone. Returns the forms of its texts.
@@ -60,7 +57,7 @@ class Names {
   // No text may leave in the form before is_durable().
   void add_form(std::string_view base, const std::string& form);
   // Whether all forms of it are on the medium.
-  bool is_durable(std::string_view base) const { return !open_.contains(base); }
+  bool is_durable(std::string_view base) const { return !forms_durable_at_.contains(base); }
   // Whether a text in the form of the settings cannot be that of another ID. SEQ_CHANGED, CONFIG.
   Status check_text(std::string_view name, const SequenceSettings& settings) const;
   // Whether these settings write what was issued in that form of the name. SEQ_CHANGED.
@@ -71,13 +68,12 @@ class Names {
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
 
  private:
-  DefineName& record_of(std::string_view base);
+  DefineName& existing_record(std::string_view base);
 
   RemainderLog& log_;
   CurrentPeriods periods_;
   std::map<std::string, DefineName, std::less<>> records_;
-  std::set<std::string, std::less<>> unnamed_;            // see restore_unnamed()
-  std::map<std::string, LogPosition, std::less<>> open_;  // their forms are durable with these
+  std::map<std::string, LogPosition, std::less<>> forms_durable_at_;  // of what is not yet
 };
 
 }  // namespace seqd

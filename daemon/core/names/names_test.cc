@@ -26,22 +26,22 @@ struct Here {
 
 TEST_CASE("ANewNameIsLoggedOnceAndIsPlainWithItsOwnSequence", "[names]") {
   Here here;
-  CHECK(here.names.define("orders", false).name == "orders");
-  CHECK(here.names.define("orders", false).newest_s == 0);
+  CHECK(here.names.record_for("orders", false).name == "orders");
+  CHECK(here.names.record_for("orders", false).newest_s == 0);
   CHECK(here.logged() == 1);
   here.names.settle("orders");
   CHECK(here.names.find("orders") == nullptr);
   CHECK(here.names.is_plain("orders"));
   CHECK(here.recorded().empty());
   // The record is made again, without another entry.
-  CHECK(here.names.define("orders", true).forms.empty());
+  CHECK(here.names.record_for("orders", true).forms.empty());
   CHECK(here.logged() == 1);
   CHECK_FALSE(here.names.is_plain("orders"));
 }
 
 TEST_CASE("ANameOfWhichMoreIsKnownKeepsItsRecord", "[names]") {
   Here here;
-  here.names.define("orders", false);
+  here.names.record_for("orders", false);
   here.names.add_form("orders", "- - {number}");
   here.names.settle("orders");
   CHECK(here.recorded() == std::vector<std::string>{"orders"});
@@ -49,22 +49,9 @@ TEST_CASE("ANameOfWhichMoreIsKnownKeepsItsRecord", "[names]") {
   CHECK(here.recorded().empty());
 }
 
-TEST_CASE("ASequenceWhoseNameTheLogDoesNotHaveIsNamedWhenItIsAskedFor", "[names]") {
-  Here here;
-  here.names.restore({"bills", 0, {}, {}}, true);
-  here.names.restore_unnamed("orders");
-  CHECK(here.names.is_plain("bills"));
-  CHECK_FALSE(here.names.is_plain("orders"));
-  CHECK_FALSE(here.names.is_plain("orders@2026-11-29"));
-  here.names.define("bills", true);
-  CHECK(here.logged() == 0);
-  here.names.define("orders", true);
-  CHECK(here.logged() == 1);
-}
-
 TEST_CASE("AFormIsDurableWithThePositionOfItsRecord", "[names]") {
   Here here;
-  here.names.define("orders", false);
+  here.names.record_for("orders", false);
   CHECK(here.names.is_durable("orders"));
   here.names.add_form("orders", "- - {number}");
   const LogPosition position = here.log.next_position();
@@ -76,7 +63,7 @@ TEST_CASE("AFormIsDurableWithThePositionOfItsRecord", "[names]") {
 
 TEST_CASE("TheNewestPeriodIsTheLastOneThatHasBegun", "[names]") {
   Here here;
-  here.names.define("orders", false);
+  here.names.record_for("orders", false);
   PeriodSettings period;
   const auto note = [&](std::int64_t begin_s, std::int64_t now_s) {
     period.current = Period{"", "", begin_s, begin_s + 100};

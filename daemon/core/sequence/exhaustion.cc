@@ -38,13 +38,13 @@ std::int64_t first_position(const SequenceSettings& settings) {
 }
 
 std::int64_t left_of(std::int64_t end, const SequenceSettings& settings) {
-  return std::max<std::int64_t>(settings.last_position() - (end - 1), 0);
+  return std::max<std::int64_t>(settings.last_ordinal() - (end - 1), 0);
 }
 
 // Which part of all IDs there are to be is left. Two int64 may be further apart than int64 goes,
 // but ordinals are not below 1.
 double part_left(std::int64_t left, const SequenceSettings& settings) {
-  const auto last = static_cast<double>(settings.last_position());
+  const auto last = static_cast<double>(settings.last_ordinal());
   const auto first = static_cast<double>(first_position(settings));
   return static_cast<double>(left) / std::max(last - first + 1, 1.0);
 }

@@ -119,7 +119,7 @@ void Issuer::write_off(const HeldRanges::Held& held, GapCause cause, const std::
 void Issuer::withdraw(std::int64_t floor) {
   flush();
   const SequenceSettings& settings = definition_.settings();
-  const std::int64_t last = settings.last_position();
+  const std::int64_t last = settings.last_ordinal();
   for (const HeldRanges::Held& held : held_.take_below(floor))
     write_off(held, GapCause::superseded,
               "the counter was advanced to " + std::to_string(floor) + " for every host");

@@ -77,7 +77,7 @@ LeaseRequest LeaseSlot::lease_request() const {
   request.instance = context().scope.instance();
   request.sequence = definition_.name();
   request.high_water = definition_.high_water();
-  request.max_value = settings.last_position();
+  request.max_value = settings.last_ordinal();
   request.take_parked = settings.reuse == Reuse::parked;
   request.heartbeat = context().scope.known_beat();
   return request;

@@ -168,7 +168,7 @@ void Sequence::serve_waiters() {
 void Sequence::pump() {
   ASSERT(touched_);
   touched_ = false;
-  flush_issues();
+  append_issues();
   // What is in blocks is issued without a request to this daemon.
   const bool issues =
       !waiters_.empty() || replenisher_.wants() || out() > 0 || waiters_.short_of() > 0;
@@ -177,7 +177,7 @@ void Sequence::pump() {
   if (!waiters_.empty()) {
     if (gate_.open()) blocks_.end_for(waiters_, available());
     serve_waiters();
-    flush_issues();
+    append_issues();
   }
   if (!context_.refusals.log_failed.ok()) {
     waiters_.fail(context_.refusals.log_failed);

@@ -69,7 +69,7 @@ class Sequence final : private LeaseSlot::Owner {
   Status wait(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
   // So many of the session's requests leave. OK: without an answer.
   std::int64_t cancel(SessionId session, const Status& why = {});
-  void flush_issues() { issuer_.flush(); }  // into the log
+  void append_issues() { issuer_.flush(); }  // into the log
   void pump();  // decides what follows, at the end of a turn in which touch() was called
 
   // --- its counter

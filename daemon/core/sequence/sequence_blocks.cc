@@ -103,8 +103,7 @@ void SequenceBlocks::end_above_bound() {
 }
 
 void SequenceBlocks::end_outside(std::int64_t floor) {
-  if (out_ > 0)
-    table().end_outside(definition_.id(), floor, definition_.settings().last_position());
+  if (out_ > 0) table().end_outside(definition_.id(), floor, definition_.settings().last_ordinal());
 }
 
 void SequenceBlocks::end_all() {

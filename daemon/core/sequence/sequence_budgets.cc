@@ -83,7 +83,7 @@ PendingIssue& SequenceBudgets::issuing(SequenceId sequence, HistorySink* history
   return *pending_[issuing_.size() - 1];
 }
 
-void SequenceBudgets::issues_flushed() {
+void SequenceBudgets::issues_appended() {
   for (std::size_t at = 0; at < issuing_.size(); ++at) ASSERT(pending_[at]->empty());
   issuing_.clear();
 }

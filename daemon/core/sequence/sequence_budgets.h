@@ -64,7 +64,7 @@ class SequenceBudgets {
   // end of the turn at the latest. Empty.
   PendingIssue& issuing(SequenceId sequence, HistorySink* history);
   const std::vector<SequenceId>& issuing() const { return issuing_; }
-  void issues_flushed();
+  void issues_appended();
 
   // --- requests that wait
   // Whether another request of that user may wait: it gets a share of all sequences' places.

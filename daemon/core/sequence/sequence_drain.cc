@@ -55,7 +55,7 @@ void Sequence::drain_changed() {
 void Sequence::returned(const ReturnOpened& opened) {
   issuer_.note_returned(opened.end - opened.begin);
   if (opened.reuse == Reuse::tail) {
-    flush_issues();
+    append_issues();
     std::int64_t high_water = issuer_.used_below();
     for (const HeldRanges::Held& one : held().ranges())
       high_water = std::max(high_water, one.range.end());

@@ -91,8 +91,8 @@ struct SequenceSettings {
   PeriodSettings periods;
   AccessSettings access;
 
-  // The highest position that may be leased: of a sequence without a progression, the highest ID.
-  std::int64_t last_position() const {
+  // The highest ordinal that may be leased: of a sequence without a progression, the highest ID.
+  std::int64_t last_ordinal() const {
     return progression.compiled == nullptr ? max_value : progression.compiled->ordinals();
   }
 

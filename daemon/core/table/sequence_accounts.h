@@ -27,7 +27,9 @@ class SequenceAccounts {
   explicit SequenceAccounts(SequenceBudgets& budgets) : budgets_(budgets) {}
 
   // What was issued before this process began is no news.
-  void restored(Sequence&sequence), forgotten(Sequence&sequence);
+  void restored(Sequence& sequence);
+  // It is removed: what it issued stays in issued_here().
+  void forgotten(Sequence& sequence);
   // What a sequence issued and holds may have changed in this turn.
   void update(Sequence& sequence);
 

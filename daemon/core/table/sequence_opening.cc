@@ -46,7 +46,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<User
   if (settings->mode == SequenceMode::insert) return inserts_only(name);
   if (settings->periods.rule != nullptr && !settings->periods.current)
     return open_period(text, *settings, user);
-  if (next_.sequence > kLastSequence) {
+  if (next_sequence_ > kLastSequence) {
     return Status(ErrorCode::EXHAUSTED,
                   "this state directory has no number left for another sequence");
   }
@@ -57,12 +57,12 @@ Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<User
   const StoreScope& scope = scopes_.of_store(settings->store);
   if (scope.refuses()) return scope.last_error();
   DefineSequence definition;
-  definition.sequence = next_.sequence;
+  definition.sequence = next_sequence_;
   definition.scope = scope.id();
   definition.name = text;
   definition.binding = binding_text(settings->binding, settings->progression);
   if (Status full = check_room(definition, settings->named, user); !full.ok()) return full;
-  const DefineName& known = define_name(base_of(name));
+  const DefineName& known = record_for(base_of(name));
   // A period that was forgotten was used here: its counter is there and stands behind its IDs.
   if (const std::optional<Period>& period = settings->periods.current)
     definition.high_water = high_water_of_forgotten(known.forgotten, *period);
@@ -118,7 +118,7 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
   SequenceId id = find(name);
   // Where this host has leased, the high-water mark knows a counter that was removed.
   if ((id == 0 || at(id).definition().high_water() == 0) && is_known(base)) {
-    Status removed = check_kept(now, define_name(base), settings.periods);
+    Status removed = check_kept(now, record_for(base), settings.periods);
     if (!removed.ok()) return removed;
   }
   if (id == 0) {
@@ -127,7 +127,7 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
     id = *opened;
   }
   ASSERT(sequences_.contains(id));
-  if (is_known(base)) names_.note_begun(define_name(base).name, at(id).settings().periods, now_s());
+  if (is_known(base)) names_.note_begun(record_for(base).name, at(id).settings().periods, now_s());
   know_periods(base, settings);
   names_.periods().set(base, now, id);
   return id;
@@ -140,7 +140,7 @@ Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {
   if (rule == nullptr) return open(name);
   const Period now = rule->at(now_s());
   if (period_of(name).empty() || period_of(name) == now.name) {
-    if (is_known(base)) names_.set_back(define_name(base).name, now.begin_s);
+    if (is_known(base)) names_.set_back(record_for(base).name, now.begin_s);
     return open(period_sequence(base, now.name));
   }
   const std::optional<Period> period = rule->named(period_of(name));
@@ -173,13 +173,13 @@ bool SequenceTable::is_known(std::string_view base) const {
   return names_.find(base) != nullptr || sequences_.find_any_period(base) != nullptr;
 }
 
-const DefineName& SequenceTable::define_name(std::string_view base) {
-  return names_.define(base, sequences_.find(base) != nullptr);
+const DefineName& SequenceTable::record_for(std::string_view base) {
+  return names_.record_for(base, sequences_.find(base) != nullptr);
 }
 
 void SequenceTable::record_purge(std::string_view base, std::function<void()> done) {
   ASSERT(is_known(base));
-  context_.log.append(define_name(base));
+  context_.log.append(record_for(base));
   when_durable(0, std::move(done));
 }
 
@@ -187,7 +187,7 @@ Result<std::optional<TextForm>> SequenceTable::admit_text(SequenceId id) {
   const Sequence& sequence = at(id);
   const SequenceSettings& settings = sequence.settings();
   if (settings.text.compiled == nullptr) return no_format(sequence.name(), settings);
-  const DefineName& known = define_name(base_of(sequence.name()));
+  const DefineName& known = record_for(base_of(sequence.name()));
   const std::string form = form_of(settings);
   if (Status other = check_form(known, form); !other.ok()) return other;
   const auto recorded = std::find(known.forms.begin(), known.forms.end(), form);

@@ -36,7 +36,7 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
 
 void SequenceTable::restore(const StateImage& image) {
   ASSERT(sequences_.size() == 0);
-  next_ = image.next_numbers;
+  next_sequence_ = image.next_numbers.sequence;
   for (const auto& [name, known] : image.names) {
     for (const std::string& form : known.forms) budgets_.form_defined(form);
   }
@@ -57,17 +57,13 @@ void SequenceTable::restore_names(const StateImage& image) {
   for (const auto& [name, sequence] : sequences_.by_name()) {
     for (; known != image.names.end() && known->first < name; ++known)
       names_.restore(known->second, false);
-    if (known != image.names.end() && known->first == name) {
-      names_.restore((known++)->second, true);
-    } else if (period_of(name).empty()) {
-      names_.restore_unnamed(name);
-    }
+    if (known != image.names.end() && known->first == name) names_.restore((known++)->second, true);
   }
   for (; known != image.names.end(); ++known) names_.restore(known->second, false);
 }
 
 Sequence& SequenceTable::add(const DefineSequence& definition, SequenceSettings settings) {
-  next_.sequence = std::max(next_.sequence, definition.sequence + 1);
+  next_sequence_ = std::max(next_sequence_, definition.sequence + 1);
   const std::string key = std::exchange(settings.binding.key, {});
   return sequences_.add(std::make_unique<Sequence>(scopes_.context_of(definition.scope),
                                                    shared_settings_.find(std::move(settings)), key,
@@ -140,11 +136,11 @@ bool SequenceTable::forget(Sequence& sequence, const PeriodSpan* period) {
 
 // --- the turn
 
-std::size_t SequenceTable::flush_issues() {
+std::size_t SequenceTable::append_issues() {
   // Not all that were touched: any user may request this any number of times.
   const std::size_t count = budgets_.issuing().size();
-  for (const SequenceId id : budgets_.issuing()) at(id).flush_issues();
-  budgets_.issues_flushed();
+  for (const SequenceId id : budgets_.issuing()) at(id).append_issues();
+  budgets_.issues_appended();
   return count;
 }
 
@@ -157,7 +153,7 @@ void SequenceTable::end_turn() {
     sequence->pump();
     accounts_.update(*sequence);
   }
-  budgets_.issues_flushed();
+  budgets_.issues_appended();
 }
 
 void SequenceTable::when_durable(SequenceId sequence, std::function<void()> then) {
@@ -192,9 +188,7 @@ void SequenceTable::flush_failed(const Status& status) {
 }
 
 void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) const {
-  NextNumbers next = next_;
-  next.scope = scopes_.next();
-  entry(next);
+  entry(NextNumbers{next_sequence_, scopes_.next(), 1});
   scopes_.snapshot(entry);
   for (const Sequence* const one : sequences_.all()) {
     one->snapshot(entry);
@@ -226,7 +220,7 @@ bool SequenceTable::settled() const {
 }
 
 bool SequenceTable::leave_clean() {
-  static_cast<void>(flush_issues());
+  static_cast<void>(append_issues());
   const bool recorded = scopes_.leave_clean();
   if (recorded) context_.log.make_durable();
   return recorded;

@@ -30,6 +30,8 @@
 
 namespace seqd {
 
+class Moves;
+
 class SequenceTable final : public RemainderLogObserver,
                             public SnapshotSource,
                             private SequenceOwner {
@@ -85,7 +87,7 @@ class SequenceTable final : public RemainderLogObserver,
   void cancel(SessionId session, const Refusal& why = {});
   // Appends to the log what was issued in this turn, so that a repeat of a request finds it. So
   // many sequences had issued.
-  std::size_t flush_issues();
+  std::size_t append_issues();
   // Decides what follows from this turn; then the log may be committed.
   void end_turn();
   void durable(LogPosition position) override;
@@ -110,7 +112,7 @@ class SequenceTable final : public RemainderLogObserver,
   Status check_not_removed(SequenceId sequence) const override;
   void look(SequenceId id) override { scopes_.look(id); }
 
-  void restore_sequence(const SequenceImage& image, class Moves& moves);
+  void restore_sequence(const SequenceImage& image, Moves& moves);
   // False: its change needs a restart, and nothing was done.
   bool configure_again(Sequence& sequence);
   void restore_names(const StateImage& image);
@@ -119,7 +121,7 @@ class SequenceTable final : public RemainderLogObserver,
   bool forget(Sequence& sequence, const PeriodSpan* period);
   Status check_room(const DefineSequence& definition, bool named, std::optional<UserId> user) const;
   bool is_known(std::string_view base) const;
-  const DefineName& define_name(std::string_view base);
+  const DefineName& record_for(std::string_view base);
   void know_periods(std::string_view name, const SequenceSettings& settings);
   Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings,
                                  std::optional<UserId> user);
@@ -140,7 +142,7 @@ class SequenceTable final : public RemainderLogObserver,
   Names names_;
   SequenceOrders orders_;
   PeriodEnds ends_;
-  NextNumbers next_;  // without that of a scope
+  SequenceId next_sequence_ = 1;  // of scopes and clients: scopes_, replays_
   std::vector<Sequence*> touched_;
   std::vector<Sequence*> pumped_;  // those of the turn that ends
   AwaitingFlushes awaiting_;

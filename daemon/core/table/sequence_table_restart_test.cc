@@ -164,7 +164,7 @@ TEST_CASE("KillAtAnyBoundaryWithRepeatsGivesTheSameIds", "[sequence_table]") {
     ClientId client = world.table->replays().attach(Token{1}, 1'000)->client;
     std::map<std::uint32_t, std::int64_t> answered;
     const auto ask = [&](std::uint32_t request) {
-      world.table->flush_issues();
+      world.table->append_issues();
       if (world.table->replays().check(client, request) == ReplayTable::Seen::repeat) {
         const auto found = world.table->replays().find(client, request);
         REQUIRE(found.size() == 1);

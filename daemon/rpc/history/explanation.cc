@@ -118,7 +118,7 @@ Explanation advanced(const IdFacts& facts) {
               untraceable_text(facts.history)};
 }
 
-Explanation explain_position(const IdFacts& facts) {
+Explanation explain_ordinal(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
   if (facts.available) return {IdFate::available, "available here, not issued yet"};
   if (facts.block) {
@@ -173,7 +173,7 @@ Explanation explain_position(const IdFacts& facts) {
 }  // namespace
 
 Explanation explain(const IdFacts& facts) {
-  Explanation explanation = explain_position(facts);
+  Explanation explanation = explain_ordinal(facts);
   if (facts.times > 1) {
     explanation.text += "; this is the newest of " + std::to_string(facts.times) +
                         " times that the cycle reached it";

@@ -146,7 +146,7 @@ void method_hello(const MethodContext& context, Session& session, const Message&
     }
     // What an older connection of this client was issued in this very turn must be found by its
     // repeats.
-    context.table.flush_issues();
+    context.table.append_issues();
     const Result<ReplayTable::Attached> attached =
         context.table.replays().attach(*hello->client, session.peer.uid);
     if (!attached.ok()) return answer_error(session, message.msgid, attached.status());
@@ -171,7 +171,7 @@ void method_hello(const MethodContext& context, Session& session, const Message&
 void method_ack(const MethodContext& context, Session& session, const Message& message) {
   const Result<std::uint32_t> below = read_below(session, message);
   if (!below.ok()) return answer_error(session, message.msgid, below.status());
-  context.table.flush_issues();
+  context.table.append_issues();
   context.table.replays().acknowledge(session.client, *below);
   protocol::begin_result(session.out, message.msgid);
   Packer(session.out).pack_nil();
@@ -180,7 +180,7 @@ void method_ack(const MethodContext& context, Session& session, const Message& m
 void notified_ack(const MethodContext& context, Session& session, const Message& message) {
   const Result<std::uint32_t> below = read_below(session, message);
   if (!below.ok()) return;  // a notification has no reply
-  context.table.flush_issues();
+  context.table.append_issues();
   context.table.replays().acknowledge(session.client, *below);
 }
 

@@ -86,7 +86,7 @@ void take_counter(Result<CounterReading> counter, std::optional<CounterReading>&
 
 // Which position was meant: of a value that comes again the newest that has been issued here. Not
 // all numbers are IDs of the sequence.
-Status find_position(const SequenceTable& table, const std::string& name, IdFacts& facts) {
+Status find_ordinal(const SequenceTable& table, const std::string& name, IdFacts& facts) {
   facts.ordinal = facts.id;
   facts.progression = progression_of(table, name);
   if (facts.progression == nullptr)
@@ -221,7 +221,7 @@ class Explaining : public std::enable_shared_from_this<Explaining> {
 
   Status begin(std::int64_t value) {
     facts_.id = value;
-    if (Status found = find_position(reply_.table, reply_.name, facts_); !found.ok()) return found;
+    if (Status found = find_ordinal(reply_.table, reply_.name, facts_); !found.ok()) return found;
     return ask();
   }
 

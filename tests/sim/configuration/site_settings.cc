@@ -203,7 +203,7 @@ ConfiguredSequences reloaded(const ConfiguredSequences& running, ConfiguredSeque
 
 std::string meaning_of(const SequenceSettings& settings) {
   std::string out = settings.store + " " + binding_text(settings.binding, settings.progression);
-  out += " " + std::to_string(settings.last_position()) + " " + settings.periods.period;
+  out += " " + std::to_string(settings.last_ordinal()) + " " + settings.periods.period;
   out += settings.mode == SequenceMode::insert ? " inserts " : " leases ";
   return out + (settings.text.compiled == nullptr ? std::string() : form_of(settings));
 }
