@@ -199,16 +199,16 @@ void Scopes::read_floor(SequenceId id, std::function<void(const Status&)> done) 
   const Sequence& sequence = sequences_.at(id);
   LeaseStore* const store = sequence.scope().store();
   ASSERT(store != nullptr);
-  store->read(
-      {sequence.definition().binding(), sequence.scope().instance()},
-      [this, id, &scope = at(sequence.scope().id()),
-       done = std::move(done)](const Result<CounterReading>& reading) {
-        scope.note(as_seen_of_store(reading.status()));
-        if (reading.ok() && sequences_.contains(id) && !sequences_.at(id).counter_read(*reading))
-          scope.note_raise(false);
-        end_look(id, as_seen_of_store(reading.status()).ok());
-        done(reading.status());
-      });
+  auto seen = [this, id, &scope = at(sequence.scope().id()),
+               done = std::move(done)](const Result<CounterReading>& reading) {
+    scope.note(as_seen_of_store(reading.status()));
+    if (reading.ok() && sequences_.contains(id) && !sequences_.at(id).counter_read(*reading))
+      scope.note_raise(false);
+    end_look(id, as_seen_of_store(reading.status()).ok());
+    done(reading.status());
+  };
+  store->read({sequence.definition().binding(), sequence.scope().instance()},
+              alive_.guard(std::move(seen)));
 }
 
 void Scopes::look(SequenceId id) {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/base/lifetime.h"
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/log/state_image.h"
 #include "daemon/core/sequence/sequence_owner.h"
@@ -105,6 +106,7 @@ class Scopes final : private StoreScope::Owner {
   std::map<ScopeId, Row> rows_;
   ScopeId next_ = 1;
   FloorLooks looks_{around_.core, [this](SequenceId id) { end_look(id, true); }};
+  Lifetime alive_;
 };
 
 }  // namespace seqd

@@ -28,7 +28,7 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
                   "\"" + sequence.name() + "\" is being drained; try again later");
   }
   const std::int64_t lowest = std::max<std::int64_t>(sequence.definition().high_water(), 1);
-  const std::int64_t highest = sequence.settings().last_position();
+  const std::int64_t highest = sequence.settings().last_ordinal();
   if (next_id == 0) next_id = lowest;
   if (next_id < lowest) {
     return Status(ErrorCode::BAD_REQUEST,
@@ -94,9 +94,20 @@ void SequenceOrders::advance(SequenceId id, std::int64_t next_id, bool withdraw,
   };
   ASSERT(*wanted >= 1);
   sequence.begin_advance();
-  store->advance({sequence.definition().binding(), *wanted, drops_parked}, std::move(answer));
+  store->advance({sequence.definition().binding(), *wanted, drops_parked},
+                 alive_.guard(std::move(answer)));
 }
 
+// By the first row that holds:
+//
+//   the daemon or its log ends                  that error
+//   the store refuses                           all is a gap
+//   it is to move at a restart                  all is a gap
+//   stopped, and may not be removed             why it is stopped
+//   unconfigured; holds nothing, or no store    all is a gap
+//   not claimed, and no answer is to come       why it is not claimed
+//   unconfigured                                all is a gap
+//   else                                        returned to the store
 Status SequenceOrders::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done,
                              bool remove) {
   Sequence& sequence = around_.sequences.at(id);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "daemon/base/lifetime.h"
 #include "daemon/core/settings/sequence_settings.h"
 #include "daemon/core/stores/scopes.h"
 #include "daemon/core/stores/sequences.h"
@@ -41,6 +42,7 @@ class SequenceOrders {
  private:
   const Around around_;
   const Forget forget_;
+  Lifetime alive_;
 };
 
 }  // namespace seqd
