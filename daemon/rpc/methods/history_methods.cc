@@ -171,8 +171,11 @@ Status read_id(const MethodContext& context, const Message& message, ValueReader
   const SequenceId present = context.table.find(name);
   const std::shared_ptr<const IdFormat> format = context.table.format_of(name);
   if (format == nullptr) {
-    return present == 0 ? nothing_known(context.table, name)
-                        : no_format(base, context.table.at(present).settings());
+    const Sequence* const any =
+        present != 0 ? &context.table.at(present) : context.table.sequences().find_any_period(base);
+    if (any != nullptr) return no_format(base, any->settings());
+    return {ErrorCode::NO_SEQUENCE,
+            "\"" + base + "\" is not in use here, so its texts cannot be read; use the number"};
   }
   const Result<ParsedId> parsed = format->read(base, *text);
   if (!parsed.ok()) return parsed.status();
