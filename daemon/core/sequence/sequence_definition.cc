@@ -71,10 +71,14 @@ void SequenceDefinition::move_from(FormerCounter former) {
   former_ = std::make_unique<const FormerCounter>(std::move(former));
 }
 
+std::int64_t SequenceDefinition::leased_below() const {
+  return former_ == nullptr ? high_water_ : std::max(high_water_, former_->leased_below);
+}
+
 Status SequenceDefinition::record_move() {
   if (former_ == nullptr) return {};
   DefineSequence here = own();
-  here.high_water = std::max(high_water_, former_->leased_below);
+  here.high_water = leased_below();
   if (!context_.core.log.accepting())
     return {ErrorCode::UNAVAILABLE, "the log waits for the medium; try again"};
   if (!context_.budgets.redefine(former_->definition, here))

@@ -36,6 +36,8 @@ class SequenceDefinition {
   CounterBinding binding() const;
   // The ordinal after the highest one leased by this host; see DefineSequence.
   std::int64_t high_water() const { return high_water_; }
+  // The same, or of the counter that it moves from.
+  std::int64_t leased_below() const;
   // As the log has it.
   DefineSequence logged() const;
   // What it shares with all sequences of its scope.

@@ -91,6 +91,32 @@ TEST_CASE("ParkedRangesOfTheNewCounterAreNotLeasedBelowTheMark", "[moves]") {
   CHECK(mover.take() == 500);
 }
 
+// What is parked there stays unused until an advance has come to its end.
+TEST_CASE("AnAdvanceThatFailsLetsNoParkedRangeBeLeased", "[moves]") {
+  Mover mover({"orders"}, [](SequenceSettings& settings) { settings.reuse = Reuse::parked; });
+  mover.drain();
+  mover.settings().store = "central";
+  mover.central.next_id["orders"] = 500;
+  mover.central.parked["orders"] = {{4, 11}};
+  mover.restart();
+  REQUIRE(mover.code() == ErrorCode::SEQ_REGRESSED);
+  SECTION("at the store") {
+    mover.central.advances = {{ScriptedStore::AdvanceScript::Kind::failed}};
+    REQUIRE(mover.advance().status().code() == ErrorCode::UNAVAILABLE);
+  }
+  SECTION("because the ID is too low") {
+    REQUIRE(mover.advance(5).status().code() == ErrorCode::BAD_REQUEST);
+  }
+  if (GENERATE(false, true)) {
+    mover.restart(true);
+    REQUIRE(mover.code() == ErrorCode::SEQ_REGRESSED);
+  }
+  CHECK(mover.central.lease_calls.empty());
+  CHECK(*mover.advance() == 500);
+  CHECK(mover.central.advance_calls.back().withdraw);
+  CHECK(mover.take() == 500);
+}
+
 // Another host has moved before, and its advance left a floor.
 TEST_CASE("FloorAboveTheMarkIsEnoughForParkedRanges", "[moves]") {
   Mover mover({"orders"}, [](SequenceSettings& settings) { settings.reuse = Reuse::parked; });

@@ -189,12 +189,19 @@ TEST_CASE("SequencesOfOneCounterMoveBehindAllOfThem", "[moves]") {
 
 // Killed in every turn of the way, and once more in every turn after that.
 TEST_CASE("MoveThatIsKilledAnywhereIssuesNothingTwice", "[moves]") {
+  // What is parked at the new counter, an older copy, was issued here.
+  const Reuse reuse = GENERATE(Reuse::never, Reuse::parked);
+  const auto with_reuse = [reuse](SequenceSettings& settings) { settings.reuse = reuse; };
   for (int first = 0; first < 12; ++first) {
     for (int second = 0; second < 12; ++second) {
       INFO(first << ", " << second);
-      Mover mover;
+      Mover mover({"orders"}, with_reuse);
       mover.drain();
       mover.settings().store = "central";
+      if (reuse == Reuse::parked) {
+        mover.central.next_id["orders"] = 11;
+        mover.central.parked["orders"] = {{1, 4}};
+      }
       mover.kill();
       for (const int turns : {first, second}) {
         mover.world().start();

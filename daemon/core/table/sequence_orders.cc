@@ -27,7 +27,7 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
     return Status(ErrorCode::UNAVAILABLE,
                   "\"" + sequence.name() + "\" is being drained; try again later");
   }
-  const std::int64_t lowest = std::max<std::int64_t>(sequence.definition().high_water(), 1);
+  const std::int64_t lowest = std::max<std::int64_t>(sequence.definition().leased_below(), 1);
   const std::int64_t highest = sequence.settings().last_ordinal();
   if (next_id == 0) next_id = lowest;
   if (next_id < lowest) {
@@ -73,9 +73,7 @@ void SequenceOrders::advance(SequenceId id, std::int64_t next_id, bool withdraw,
   Sequence& sequence = around_.sequences.at(id);
   LeaseStore* const store = sequence.scope().store();
   const bool drops_parked = withdraw || may_meet_parked(sequence);
-  // The mark that it is to be raised above may change with the counter.
-  const Status moved = sequence.definition().record_move();
-  Result<std::int64_t> wanted = moved.ok() ? advance_target(sequence, next_id) : moved;
+  Result<std::int64_t> wanted = advance_target(sequence, next_id);
   if (wanted.ok() && store == nullptr) {
     wanted = Status(ErrorCode::CONFIG, "store \"" + sequence.scope().store_name() +
                                            "\" is not running; configure it and restart");
@@ -86,7 +84,12 @@ void SequenceOrders::advance(SequenceId id, std::int64_t next_id, bool withdraw,
   }
   auto answer = [this, id, drops_parked, done = std::move(done)](Result<std::int64_t> reached) {
     ASSERT(around_.sequences.contains(id));  // an advance is under way until here
-    around_.sequences.at(id).end_advance(reached);
+    Sequence& advanced = around_.sequences.at(id);
+    // Not before: as long as it may meet parked ranges, the log has its former counter.
+    if (const Status moved = reached.ok() ? advanced.definition().record_move() : Status();
+        !moved.ok())
+      reached = moved;
+    advanced.end_advance(reached);
     if (!drops_parked || !reached.ok()) return done(std::move(reached));
     around_.scopes.read_floor(id, [reached, done](const Status& seen) {
       done(seen.ok() ? reached : Result<std::int64_t>(seen));
