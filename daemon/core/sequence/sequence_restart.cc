@@ -67,6 +67,7 @@ void Sequence::surrender(GapCause cause, const std::string& why) {
   for (const HeldRanges::Held& held : issuer_.held().surrender())
     issuer_.write_off(held, cause, why);
   ASSERT(available() == 0);
+  touch();  // what is counted of it
 }
 
 bool Sequence::scope_lost() {

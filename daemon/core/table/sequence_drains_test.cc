@@ -1,5 +1,6 @@
-// Drains right after a start, before it is known whether the remainder is ours. Those of a sequence
-// as such are in returns/drain_test.cc.
+// Drains that the table decides: right after a start, before it is known whether the remainder is
+// ours, and without the store. Those of a sequence as such are in
+// daemon/core/sequence/drain_test.cc.
 #include <optional>
 
 #include "tests/unit/mover.h"
@@ -31,6 +32,18 @@ TEST_CASE("DrainRightAfterAStartWaitsForTheClaim", "[moves]") {
   REQUIRE(report);
   CHECK(report->available == 0);
   CHECK(report->gaps.size() == 1);
+}
+
+TEST_CASE("WhatADrainGivesUpIsNotCountedAsAvailable", "[moves]") {
+  Mover mover;
+  mover.settings().store = "central";
+  mover.restart();
+  REQUIRE(mover.code() == ErrorCode::SEQ_CHANGED);
+  const auto& accounts = mover.world().table->accounts();
+  REQUIRE(accounts.sums().available == 7);
+  CHECK(mover.drain().gaps.size() == 1);
+  CHECK(mover.orders().available() == 0);
+  CHECK(accounts.sums().available == 0);
 }
 
 // What is available is ours, as the daemon was killed, and would be issued in the outage.
