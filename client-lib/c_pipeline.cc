@@ -122,7 +122,7 @@ int seqd_descriptor(seqd_client* client, seqd_watch* watch) {
   return guarded(client, [&](auto& engine) {
     if (watch == nullptr) return argument("watch is NULL");
     seqd_watch found = SEQD_WATCH_INIT;
-    found.events = engine.wants_to_write() ? POLLIN | POLLOUT : POLLIN;
+    found.events = engine.prepare_output() ? POLLIN | POLLOUT : POLLIN;
     found.generation = engine.generation();
     found.descriptor = engine.descriptor();
     found.timeout_ms = static_cast<int>(std::min<std::int64_t>(engine.idle_ms(), INT_MAX));

@@ -145,7 +145,8 @@ Outcome Client::call_next(const char* name, std::int64_t& id) {
     std::uint32_t number = session_.submit_kept(name, next);
     if (number == 0) number = session_.submit_next(name, next);
     if (number != 0) {
-      // The first step of a call with a connection needs no other look at the clock.
+      // The first step of a call with a connection needs no other look at the clock: the tick that
+      // begin_ms() has read is not later than now.
       const bool behind = behind_ms_ >= 0 && connection_.is_open();
       const std::int64_t began = next.deadline_ms - options_.timeout_ms;
       step_for(number, behind ? began - behind_ms_ : monotonic_ms());
@@ -199,10 +200,10 @@ void Client::poll(std::int64_t timeout_ms, std::size_t capacity) {
 }
 
 void Client::send_only() {
-  if (connection_.is_open() && wants_to_write()) (void)connection_.send(session_.output());
+  if (connection_.is_open() && prepare_output()) (void)connection_.send(session_.output());
 }
 
-bool Client::wants_to_write() {
+bool Client::prepare_output() {
   session_.fill_output(monotonic_ms());
   return !session_.output().empty();
 }
@@ -219,7 +220,7 @@ std::int64_t Client::idle_ms() const {
 
 void Client::step(std::int64_t until_ms, std::int64_t now_ms) {
   const std::optional<std::int64_t> deadline_ms = give_up_late(now_ms);
-  if (!deadline_ms) return rest();
+  if (!deadline_ms) return nothing_in_flight();
   until_ms = std::min(until_ms, *deadline_ms);
   if (!connection_.is_open() && !connect(until_ms, now_ms)) return;
   if (send_requests(now_ms)) receive_until(until_ms, now_ms);
@@ -235,7 +236,7 @@ std::optional<std::int64_t> Client::give_up_late(std::int64_t now_ms) {
 }
 
 // Nothing is in flight: everything was given up.
-void Client::rest() {
+void Client::nothing_in_flight() {
   // What is not sent yet must not be carried out later.
   if (connection_.is_open() && !session_.output().empty()) close_connection();
   send_idle();
@@ -286,7 +287,8 @@ void Client::receive_until(std::int64_t until_ms, std::int64_t now_ms) {
     connection_.wait(true, until_ms - now_ms);
     receive();
   } else {
-    take(until_ms > now_ms ? connection_.receive_within(until_ms - now_ms) : connection_.receive());
+    take_received(until_ms > now_ms ? connection_.receive_within(until_ms - now_ms)
+                                    : connection_.receive());
   }
   send_idle();
 }
@@ -315,15 +317,15 @@ void Client::show_end() noexcept {
 void Client::send_idle() {
   if (session_.in_flight() > 0 || !connection_.is_open()) return;
   if (session_.output().empty() && !session_.owes_acknowledgement()) return;
-  if (!wants_to_write()) return;
+  if (!prepare_output()) return;
   if (const int error = connection_.send(session_.output()); error != 0) lose(error_text(error));
 }
 
 bool Client::receive() {
-  return take(connection_.receive());
+  return take_received(connection_.receive());
 }
 
-bool Client::take(const Connection::Received& received) {
+bool Client::take_received(const Connection::Received& received) {
   if (received.kind == Connection::Received::Kind::nothing_yet) return false;
   if (received.kind == Connection::Received::Kind::lost) {
     lose(received.error == 0 ? "the daemon closed the connection" : error_text(received.error));

@@ -60,7 +60,7 @@ class Client {
   // Another number whenever a call closes or opens the descriptor (but for show_end()).
   std::uint64_t generation() const { return generation_; }
   // Whether there is something to send now; puts it into the session's output.
-  bool wants_to_write();
+  bool prepare_output();
   // How long from now poll() may stay uncalled if nothing arrives; -1: for ever.
   std::int64_t idle_ms() const;
   // Sends what can be sent now, if there is a connection. If it is lost, the next poll() finds out.
@@ -108,7 +108,7 @@ class Client {
   // the next deadline. Its steps follow.
   void step(std::int64_t until_ms, std::int64_t now_ms);
   std::optional<std::int64_t> give_up_late(std::int64_t now_ms);
-  void rest();
+  void nothing_in_flight();
   bool connect(std::int64_t until_ms, std::int64_t now_ms);
   bool send_requests(std::int64_t now_ms);
   void receive_until(std::int64_t until_ms, std::int64_t now_ms);
@@ -117,7 +117,7 @@ class Client {
 
   // Takes in what has arrived. Whether there were bytes, and the connection is kept.
   bool receive();
-  bool take(const Connection::Received& received);
+  bool take_received(const Connection::Received& received);
   // Closes a connection that is of no use any more: what is unanswered goes over the next one.
   void lose(std::string why);
   // While nothing is in flight: reads the end of the connection, or late answers.

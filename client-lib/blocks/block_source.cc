@@ -198,7 +198,7 @@ void BlockSource::sleep(Lock& lock, std::int64_t until_ms) {
   }
   pollfd watched = {};
   watched.fd = client_->descriptor();  // poll() passes over a negative one
-  watched.events = static_cast<short>(client_->wants_to_write() ? POLLIN | POLLOUT : POLLIN);
+  watched.events = static_cast<short>(client_->prepare_output() ? POLLIN | POLLOUT : POLLIN);
   const std::int64_t idle_ms = client_->idle_ms();
   const std::int64_t wait_ms = idle_ms < 0 ? left_ms : std::min(left_ms, idle_ms);
   driven_ = true;

@@ -33,18 +33,18 @@ std::uint32_t RequestTable::first_unrepeatable() const {
   if (unrepeatable_ == 0) return 0;
   std::size_t at = 0;
   while (!is_unrepeatable(slots_[at])) ++at;
-  return floor_ + static_cast<std::uint32_t>(at);
+  return first_ + static_cast<std::uint32_t>(at);
 }
 
 void RequestTable::mark_sent(std::uint32_t number) {
-  Slot& slot = slots_[number - floor_];
+  Slot& slot = slots_[number - first_];
   slot.state = Slot::State::sent;
   ++sent_;
   if (is_unrepeatable(slot)) ++unrepeatable_;
 }
 
 std::size_t RequestTable::mark_run_sent(std::uint32_t number, std::size_t most) {
-  const std::size_t from = number - floor_;
+  const std::size_t from = number - first_;
   const std::size_t end = from + std::min(most, slots_.size() - from);
   const std::int64_t deadline_ms = slots_[from].request.deadline_ms;
   std::size_t at = from;
@@ -59,8 +59,8 @@ std::size_t RequestTable::mark_run_sent(std::uint32_t number, std::size_t most) 
 }
 
 void RequestTable::mark_unsent(std::uint32_t number) {
-  if (is_unrepeatable(slots_[number - floor_])) --unrepeatable_;
-  slots_[number - floor_].state = Slot::State::unsent;
+  if (is_unrepeatable(slots_[number - first_])) --unrepeatable_;
+  slots_[number - first_].state = Slot::State::unsent;
   --sent_;
   unsent_from_ = std::min(unsent_from_, number);
 }
@@ -72,7 +72,7 @@ void RequestTable::mark_all_unsent() {
     each.state = Slot::State::unsent;
     each.request.perhaps = true;
   }
-  unsent_from_ = floor_;
+  unsent_from_ = first_;
   sent_ = 0;
   unrepeatable_ = 0;
 }

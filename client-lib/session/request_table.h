@@ -6,7 +6,7 @@
 // until no request needs it. A `next` for any other name has it in the request.
 //
 // Invariant: the requests lie in order of their numbers; the first one, when there is any, has no
-// answer; so floor() is the lowest number without one, which an `ack` contains.
+// answer; so first_unanswered() is the lowest number without one, which an `ack` contains.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,13 @@ namespace seqd::engine {
 
 class RequestTable {
  public:
-  explicit RequestTable(std::uint32_t first_number) : floor_(first_number) {}
+  explicit RequestTable(std::uint32_t first_number) : first_(first_number) {}
 
   // Requests without an answer.
   std::size_t size() const { return waiting_; }
   bool empty() const { return waiting_ == 0; }
-  std::uint32_t floor() const { return floor_; }
-  std::uint32_t next_number() const { return floor_ + static_cast<std::uint32_t>(slots_.size()); }
+  std::uint32_t first_unanswered() const { return first_; }
+  std::uint32_t next_number() const { return first_ + static_cast<std::uint32_t>(slots_.size()); }
 
   // Appends a request, not sent yet, and gives its number. A name of a `next` is not empty.
   std::uint32_t add(Request&& request);
@@ -58,10 +58,10 @@ class RequestTable {
   }
   // The name in that request, which must be in the table, as long valid; whether it is kept.
   const std::string& name(std::uint32_t number) const {
-    const Slot& found = slots_[number - floor_];
+    const Slot& found = slots_[number - first_];
     return found.kept ? kept_name_ : found.request.name;
   }
-  bool is_kept(std::uint32_t number) const { return slots_[number - floor_].kept; }
+  bool is_kept(std::uint32_t number) const { return slots_[number - first_].kept; }
   bool is_sent(std::uint32_t number) const { return find_sent(number) != nullptr; }
   // The same as find(), of one that this connection owes an answer to.
   const Request* find_sent(std::uint32_t number) const {
@@ -72,7 +72,7 @@ class RequestTable {
   bool any_unsent() const { return sent_ != waiting_; }
   // The number has its answer, or no caller waits for it any more. It must be in the table.
   void finish(std::uint32_t number) {
-    Slot& finished = slots_[number - floor_];
+    Slot& finished = slots_[number - first_];
     if (finished.state == Slot::State::sent) {
       if (is_unrepeatable(finished)) --unrepeatable_;
       --sent_;
@@ -80,18 +80,18 @@ class RequestTable {
     finished.state = Slot::State::finished;
     --waiting_;
     if (finished.kept) --kept_;
-    if (number != floor_) return finished.clear();  // its texts are not needed any more
+    if (number != first_) return finished.clear();  // its texts are not needed any more
     do {
       slots_.pop_front();
-      ++floor_;
+      ++first_;
     } while (!slots_.empty() && slots_.front().state == Slot::State::finished);
   }
 
   // The lowest number that is to be sent; 0 when there is none.
   std::uint32_t first_unsent() {
     if (!any_unsent()) return 0;
-    unsent_from_ = std::max(unsent_from_, floor_);
-    while (slots_[unsent_from_ - floor_].state != Slot::State::unsent) ++unsent_from_;
+    unsent_from_ = std::max(unsent_from_, first_);
+    while (slots_[unsent_from_ - first_].state != Slot::State::unsent) ++unsent_from_;
     return unsent_from_;
   }
   // The lowest number that is sent and may not be sent again: an insert without a unique field. 0
@@ -118,8 +118,8 @@ class RequestTable {
   };
   // Null: it has an answer, or there never was one.
   const Slot* slot(std::uint32_t number) const {
-    if (number < floor_ || number - floor_ >= slots_.size()) return nullptr;
-    const Slot& found = slots_[number - floor_];
+    if (number < first_ || number - first_ >= slots_.size()) return nullptr;
+    const Slot& found = slots_[number - first_];
     return found.state == Slot::State::finished ? nullptr : &found;
   }
 
@@ -139,7 +139,7 @@ class RequestTable {
   Ring<Slot> slots_;
   std::string kept_name_;          // empty: none
   std::size_t kept_ = 0;           // slots that need it and are not finished
-  std::uint32_t floor_;            // number of slots_[0]
+  std::uint32_t first_;            // number of slots_[0]
   std::uint32_t unsent_from_ = 0;  // no lower number is unsent
   std::size_t waiting_ = 0;        // slots that are not finished
   std::size_t sent_ = 0;           // slots that are sent

@@ -6,17 +6,17 @@ namespace seqd::engine {
 
 TEST_CASE("FloorIsTheLowestNumberWithoutAnAnswer", "[client]") {
   RequestTable table(1);
-  CHECK(table.floor() == 1);
+  CHECK(table.first_unanswered() == 1);
   for (std::uint32_t number = 1; number <= 4; ++number) CHECK(table.add(Request()) == number);
   table.finish(2);
   table.finish(3);
-  CHECK(table.floor() == 1);
+  CHECK(table.first_unanswered() == 1);
   CHECK(table.find(2) == nullptr);
   table.finish(1);
-  CHECK(table.floor() == 4);
+  CHECK(table.first_unanswered() == 4);
   CHECK(table.size() == 1);
   table.finish(4);
-  CHECK(table.floor() == 5);
+  CHECK(table.first_unanswered() == 5);
   CHECK(table.empty());
   CHECK(table.find(4) == nullptr);
   CHECK(table.find(5) == nullptr);

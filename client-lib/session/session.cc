@@ -39,6 +39,13 @@ Outcome check_limits(const HelloAnswer& daemon, std::span<const std::uint8_t> re
   return {result_code(scan.error), std::string(scan.text)};
 }
 
+// Whether the request is an insert that was sent.
+bool was_sent_as_insert(const RequestTable& table, std::uint32_t number) {
+  const Request* const request = table.find(number);
+  return request != nullptr && request->method == Request::Method::insert &&
+         (request->perhaps || table.is_sent(number));
+}
+
 }  // namespace
 
 Session::Session(const SessionSettings& settings)
@@ -61,9 +68,7 @@ std::size_t Session::pending() const {
 }
 
 bool Session::synchronous_may_have_inserted() const {
-  const Request* request = table_.find(synchronous_.number());
-  return request != nullptr && request->method == Request::Method::insert &&
-         (request->perhaps || table_.is_sent(synchronous_.number()));
+  return was_sent_as_insert(table_, synchronous_.number());
 }
 
 void Session::abandon_synchronous() {
@@ -71,24 +76,28 @@ void Session::abandon_synchronous() {
   synchronous_.drop();
 }
 
+Answer& Session::place_for(const Request& request) {
+  return request.synchronous ? synchronous_.arrive() : answers_.add();
+}
+
 void Session::finish(std::uint32_t number, Answer&& answer) {
   const Request& request = *table_.find(number);
   answer.tag = request.tag;
   // First kept, then taken off the table: if memory ends here, the request is still known.
-  (request.synchronous ? synchronous_.arrive() : answers_.add()) = std::move(answer);
+  place_for(request) = std::move(answer);
   table_.finish(number);
 }
 
 void Session::expire(std::int64_t now_ms, const Outcome& unreachable) {
   // All requests of a handle have the same time-out, so deadlines rise with the numbers.
   while (!table_.empty()) {
-    const std::uint32_t number = table_.floor();
+    const std::uint32_t number = table_.first_unanswered();
     const Request& request = *table_.find(number);
     if (deadline_ms(request) > now_ms) return;
     Answer answer;
     answer.outcome =
         ready_ ? Outcome{SEQD_E_TIMEOUT, "the daemon did not answer in time"} : unreachable;
-    make_unknown(number, answer.outcome);
+    note_perhaps_inserted(number, answer.outcome);
     if (table_.is_sent(number)) late_.insert(number);
     finish(number, std::move(answer));
   }
@@ -96,7 +105,7 @@ void Session::expire(std::int64_t now_ms, const Outcome& unreachable) {
 
 std::optional<std::int64_t> Session::next_deadline_ms() const {
   if (table_.empty()) return std::nullopt;
-  return deadline_ms(*table_.find(table_.floor()));
+  return deadline_ms(*table_.find(table_.first_unanswered()));
 }
 
 std::int64_t Session::deadline_ms(const Request& request) const {
@@ -109,16 +118,14 @@ void Session::fail_all(const Outcome& outcome) {
   while (!table_.empty()) {
     Answer answer;
     answer.outcome = outcome;
-    make_unknown(table_.floor(), answer.outcome);
-    finish(table_.floor(), std::move(answer));
+    note_perhaps_inserted(table_.first_unanswered(), answer.outcome);
+    finish(table_.first_unanswered(), std::move(answer));
   }
 }
 
-// An insert that was sent may have been carried out, for any cause of the missing answer.
-void Session::make_unknown(std::uint32_t number, Outcome& outcome) const {
-  const Request& request = *table_.find(number);
-  if (request.method != Request::Method::insert) return;
-  if (!table_.is_sent(number) && !request.perhaps) return;
+// For any cause of the missing answer.
+void Session::note_perhaps_inserted(std::uint32_t number, Outcome& outcome) const {
+  if (!was_sent_as_insert(table_, number)) return;
   outcome = {SEQD_E_OUTCOME_UNKNOWN, "the document may have been inserted: " + outcome.text};
 }
 
@@ -126,7 +133,7 @@ void Session::give_up_inserts() {
   while (const std::uint32_t number = table_.first_unrepeatable()) {
     Answer answer;
     answer.outcome = {SEQD_E_OUTCOME_UNKNOWN, "the connection to the daemon was lost"};
-    make_unknown(number, answer.outcome);
+    note_perhaps_inserted(number, answer.outcome);
     finish(number, std::move(answer));
   }
 }
@@ -167,8 +174,8 @@ void Session::fill_output(std::int64_t now_ms) {
   if (!ready_ || stopping_) return;
   while (output_.size() < kOutputBytes) {
     const std::uint32_t number = table_.first_unsent();
-    if (number == 0 || number - table_.floor() >= acknowledgement_.window()) {
-      if (acknowledgement_.is_due_at_rest(table_.floor(), table_.empty(), now_ms))
+    if (number == 0 || number - table_.first_unanswered() >= acknowledgement_.window()) {
+      if (acknowledgement_.is_due_at_rest(table_.first_unanswered(), table_.empty(), now_ms))
         acknowledge_all();
       return;
     }
@@ -182,7 +189,7 @@ void Session::fill_output(std::int64_t now_ms) {
     } else {
       Answer answer;
       answer.outcome = std::move(outcome);
-      make_unknown(number, answer.outcome);
+      note_perhaps_inserted(number, answer.outcome);
       finish(number, std::move(answer));
     }
   }
@@ -192,7 +199,7 @@ void Session::fill_output(std::int64_t now_ms) {
 void Session::write_run(std::uint32_t number, std::int64_t now_ms) {
   const std::int64_t left_ms = table_.find(number)->deadline_ms - now_ms;
   kept_writer_.set(table_.name(number), wait_within(left_ms, settings_));
-  const std::int64_t window_left = acknowledgement_.window() - (number - table_.floor());
+  const std::int64_t window_left = acknowledgement_.window() - (number - table_.first_unanswered());
   const auto most =
       static_cast<std::size_t>(std::min(window_left, acknowledgement_.next_after(number)));
   // An acknowledgement may have filled it.
@@ -239,8 +246,9 @@ Outcome Session::write_request(std::uint32_t number, const Request& request, std
 }
 
 void Session::acknowledge_all() {
-  if (!ready_ || !settings_.hello.client || !acknowledgement_.say(table_.floor())) return;
-  protocol::append_ack(output_, table_.floor());
+  if (!ready_ || !settings_.hello.client || !acknowledgement_.say(table_.first_unanswered()))
+    return;
+  protocol::append_ack(output_, table_.first_unanswered());
 }
 
 // --- the connection, inward
@@ -294,7 +302,7 @@ Session::Verdict Session::take_in(std::span<const std::uint8_t>& left) {
     const Request* request = table_.find_sent(reply.msgid);
     if (request == nullptr || request->method != Request::Method::next) break;
     // First kept, then taken off the table, as in finish().
-    Answer& answer = request->synchronous ? synchronous_.arrive() : answers_.add();
+    Answer& answer = place_for(*request);
     answer.tag = request->tag;
     answer.first = {reply.id, 1, 1};
     proved_ = true;
@@ -331,7 +339,7 @@ Session::Verdict Session::receive_frame(std::span<const std::uint8_t> frame) {
   // A refusal now proves nothing about an earlier attempt.
   if (!answer.outcome.ok() && answer.outcome.code != SEQD_E_DOCUMENT_REFUSED &&
       table_.find(number)->perhaps)
-    make_unknown(number, answer.outcome);
+    note_perhaps_inserted(number, answer.outcome);
   if (answer.outcome.ok()) {
     Outcome read = read_result(*table_.find(number), frame, message, answer);
     if (!read.ok()) return in_trouble(Verdict::broken, std::move(read));

@@ -54,12 +54,10 @@ class Session {
   }
   std::size_t in_flight() const { return table_.size(); }
   bool any_unsent() const { return table_.any_unsent(); }
-  // Submitted and not collected, without synchronous ones.
-  std::size_t pending() const;
+  std::size_t pending() const;  // submitted and not collected, without synchronous ones
   // No call waits for it any more. Only if the socket is closed; disconnected() follows.
   void abandon_synchronous();
-  // Whether it is an insert that the daemon may have carried out.
-  bool synchronous_may_have_inserted() const;
+  bool synchronous_may_have_inserted() const;  // it is an insert that may have been carried out
 
   // The connection.
   void connected();
@@ -71,7 +69,7 @@ class Session {
   void acknowledge_all();  // puts that of all that has arrived into output(), as before closing
   // Whether fill_output() may have an acknowledgement to write though no request is to be sent.
   bool owes_acknowledgement() const {
-    return settings_.hello.client && acknowledgement_.is_owed(table_.floor());
+    return settings_.hello.client && acknowledgement_.is_owed(table_.first_unanswered());
   }
   protocol::Buffer& output() { return output_; }
   [[nodiscard]] Verdict receive(std::string_view bytes);
@@ -94,12 +92,13 @@ class Session {
   bool wants_identity() const { return table_.empty() && table_.next_number() >= kRenewFrom; }
   void renew(std::optional<protocol::Identity> identity);
 
-  // The reply to the last hello.
-  const HelloAnswer& daemon() const { return daemon_; }
+  const HelloAnswer& daemon() const { return daemon_; }  // the reply to the last hello
 
  private:
+  // What was sent is repeated, but for inserts, which are answered.
   void reset_connection();
-  void make_unknown(std::uint32_t number, Outcome& outcome) const;
+  // Of an insert that may have been carried out: says so.
+  void note_perhaps_inserted(std::uint32_t number, Outcome& outcome) const;
   // The connection ends: an insert that was sent is never sent again.
   void give_up_inserts();
   // When a request is given up, as it is connected now.
@@ -112,8 +111,8 @@ class Session {
   Verdict receive_hello(const protocol::Message& reply);
   Verdict receive_late(const protocol::Message& reply);
   Verdict after_answer() const;
-  // Keeps why.
-  Verdict in_trouble(Verdict verdict, Outcome outcome);
+  Verdict in_trouble(Verdict verdict, Outcome outcome);  // keeps why
+  Answer& place_for(const Request& request);
   void finish(std::uint32_t number, Answer&& answer);
   bool is_full() const {
     return table_.size() + answers_.count() >= kCapacity || table_.next_number() >= kLastNumber;
@@ -122,12 +121,12 @@ class Session {
     if (synchronous) synchronous_.expect(number);
     return number;
   }
-  // Writes that request and those like it that follow.
-  void write_run(std::uint32_t number, std::int64_t now_ms);
+  void write_run(std::uint32_t number, std::int64_t now_ms);  // and those like it that follow
   Outcome write_request(std::uint32_t number, const Request& request, std::int64_t now_ms);
 
   SessionSettings settings_;
-  NextWriter kept_writer_, next_writer_;  // of the name that the table keeps; of others
+  NextWriter kept_writer_;  // of the name that the table keeps
+  NextWriter next_writer_;  // of others
   RequestTable table_;
   AnswerQueue answers_;
   SynchronousAnswer synchronous_;
