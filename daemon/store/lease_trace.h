@@ -62,12 +62,12 @@ std::string slot_of(const LeaseRequest& request);
 // What a lease slot's record in the store says of its newest operation, a lease or a return.
 struct LeaseRecord {
   enum class State : std::uint8_t {
-    given_up,   // a request with this token is refused for ever
+    voided,     // a request with this token is refused for ever
     sent,       // the numbered write of the lease may be under way, or applied, and only the
                 // server's own record says which
     granted,    // applied
     parked,     // granted from a parked range
-    forgotten,  // given up, and the server did not remember any more what it applied
+    forgotten,  // voided, and the server did not remember any more what it applied
   };
   // Of a numbered write.
   struct Sent {
@@ -81,7 +81,7 @@ struct LeaseRecord {
   bool operator==(const LeaseRecord&) const = default;
 
   Token token{};
-  State state = State::given_up;
+  State state = State::voided;
   LeasedSpan span = {};  // of what was granted
   Sent sent = {};        // of what was sent
 };

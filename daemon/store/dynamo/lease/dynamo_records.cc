@@ -80,7 +80,7 @@ Result<std::optional<LeaseRecord>> record_in(const DynamoItem& item, const std::
   record.token = token.value_or(Token{});
   const std::string state = text_member(found->second, "state");
   const bool of_fraction = state == "granted" && end != item.end() && is_fraction(end->second);
-  if (!of_fraction) record.state = record_state_of(state).value_or(LeaseRecord::State::given_up);
+  if (!of_fraction) record.state = record_state_of(state).value_or(LeaseRecord::State::voided);
   record.span.end = end == item.end() ? 0 : dynamo_integer(end->second).value_or(0);
   const std::int64_t count = integer_member(found->second, "count");
   const bool whole =

@@ -32,20 +32,20 @@ Token unused_token(const Token& token) {
 
 // --- the newest token of each lease slot
 
-MongoLeaseRecords::LeaseSlot MongoLeaseRecords::lease_slot(const LeaseRequest& request) {
+MongoLeaseRecords::RecordPlace MongoLeaseRecords::place_of_record(const LeaseRequest& request) {
   return {!in_ledger(request), slot_of(request)};
 }
 
 std::optional<Token> MongoLeaseRecords::newest(const LeaseRequest& request) const {
   const std::lock_guard lock(mutex_);
-  const auto found = newest_.find(lease_slot(request));
+  const auto found = newest_.find(place_of_record(request));
   return found == newest_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void MongoLeaseRecords::learn(const LeaseRequest& request,
                               const std::optional<LeaseRecord>& record) {
   const std::lock_guard lock(mutex_);
-  const LeaseSlot known = lease_slot(request);
+  const RecordPlace known = place_of_record(request);
   if (!record) {
     newest_.erase(known);
     return;
@@ -109,12 +109,12 @@ void MongoLeaseRecords::add_record(const LeaseRequest& request, Meaning meaning,
                                        .add("0", whole_number(number))
                                        .add("1", type_in("$seqd", ours))
                                        .add("2", type_in(std::string("$") + kMongoSlots, ours))));
-  const std::int64_t first = meaning == Meaning::next ? 0 : 1;  // from the number to the next ID
+  const std::int64_t to_next = meaning == Meaning::next ? 0 : 1;  // from the number to the next ID
   Document set;
   set.add(number, number_plus(number, count))
       .add(mongo_slot_path(slot_of(request)),
-           granted_record(request.token, number_plus(number, first),
-                          number_plus(number, first + count)));
+           granted_record(request.token, number_plus(number, to_next),
+                          number_plus(number, to_next + count)));
   lease.update = std::move(Document().add("0", Document().add("$set", set)));
 }
 
@@ -141,7 +141,8 @@ Result<MongoWrite> MongoLeaseRecords::void_counter(const LeaseRequest& request) 
   write.collection = binding.collection;
   write.filter = key_filter(binding);
   write.filter.add(binding.counter_field, Document().add("$exists", false));
-  write.update = record_update(request, {.token = request.token}, std::move(counter));
+  write.update = record_update(
+      request, {.token = request.token, .state = LeaseRecord::State::voided}, std::move(counter));
   write.returned_field = "_id";
   write.upsert = true;
   return write;

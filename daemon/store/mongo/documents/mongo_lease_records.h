@@ -91,14 +91,17 @@ class MongoLeaseRecords {
  private:
   // None: the record has changed meanwhile and has to be read again.
   using Found = std::optional<Resolution>;
-  // Whether the record is in the counter's document, and the name of the lease slot.
-  using LeaseSlot = std::pair<bool, std::string>;
-  static LeaseSlot lease_slot(const LeaseRequest& request);
+  struct RecordPlace {
+    bool in_counter = false;  // in the counter's document; else in the ledger
+    std::string slot;         // the name of the lease slot
+    auto operator<=>(const RecordPlace&) const = default;
+  };
+  static RecordPlace place_of_record(const LeaseRequest& request);
 
   MongoWrite write_of(const LeaseRequest& request, const LeaseRecord& record,
                       const std::optional<Token>& seen, Document set = {}) const;
   MongoWrite voiding(const LeaseRequest& request, const std::optional<Token>& seen,
-                     LeaseRecord::State state = LeaseRecord::State::given_up) const;
+                     LeaseRecord::State state = LeaseRecord::State::voided) const;
   Result<MongoWrite> void_counter(const LeaseRequest& request) const;
 
   // mongo_lease_resolution.cc
@@ -108,8 +111,8 @@ class MongoLeaseRecords {
   Found make_void(const LeaseRequest& request, const MongoWrite& write, bool* refused_by_validator);
 
   MongoClients& clients_;
-  mutable std::mutex mutex_;           // guards newest_
-  std::map<LeaseSlot, Token> newest_;  // kMostLeaseSlots at most
+  mutable std::mutex mutex_;             // guards newest_
+  std::map<RecordPlace, Token> newest_;  // kMostLeaseSlots at most
 };
 
 }  // namespace seqd

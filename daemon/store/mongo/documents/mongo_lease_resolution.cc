@@ -87,7 +87,7 @@ MongoLeaseRecords::Found MongoLeaseRecords::resolve_own(const LeaseRequest& requ
       return found_granted(record.span);
     case LeaseRecord::State::parked:
       return found_granted(record.span, true);
-    case LeaseRecord::State::given_up:
+    case LeaseRecord::State::voided:
       return absent();
     case LeaseRecord::State::forgotten:
       return untraceable();

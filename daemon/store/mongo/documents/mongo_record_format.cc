@@ -151,7 +151,7 @@ Result<std::optional<LeaseRecord>> record_in(const Document& document, const Lea
   record.token = token.value_or(Token{});
   // A state that this seqd does not know: nothing is issued of it.
   record.state =
-      record_state_of(text_in(document, prefix + kState)).value_or(LeaseRecord::State::given_up);
+      record_state_of(text_in(document, prefix + kState)).value_or(LeaseRecord::State::voided);
   const bool is_sent = record.state == LeaseRecord::State::sent;
   if (is_sent) record.sent = sent_in(document, prefix);
   record.span = {number_in(document, prefix + kBegin), number_in(document, prefix + kEnd)};
@@ -168,7 +168,7 @@ Result<std::optional<LeaseRecord>> record_in(const Document& document, const Lea
 
 bool is_void_in_ledger(const Document& document, const LeaseRequest& request) {
   return text_in(document, "_id") == slot_of(request) &&
-         text_in(document, kState) == record_state_word(LeaseRecord::State::given_up);
+         text_in(document, kState) == record_state_word(LeaseRecord::State::voided);
 }
 
 }  // namespace seqd

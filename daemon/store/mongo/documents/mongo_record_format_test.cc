@@ -48,14 +48,14 @@ LeaseRecord record_of(const LeaseRequest& request, State state) {
 
 TEST_CASE("MongoRecordFormat: a record of the ledger is read as it was written", "[mongo]") {
   const auto state =
-      GENERATE(State::given_up, State::sent, State::granted, State::parked, State::forgotten);
+      GENERATE(State::voided, State::sent, State::granted, State::parked, State::forgotten);
   const LeaseRequest request = lease_request("orders", 10, LeaseTrace::session);
   const LeaseRecord record = record_of(request, state);
   const Document document = left_by(request, record_update(request, record));
   const auto read = record_in(document, request, *clients());
   REQUIRE(read.ok());
   CHECK(*read == record);
-  CHECK(is_void_in_ledger(document, request) == (state == State::given_up));
+  CHECK(is_void_in_ledger(document, request) == (state == State::voided));
 }
 
 TEST_CASE("MongoRecordFormat: a record of a slot is read as it was written", "[mongo]") {

@@ -219,7 +219,7 @@ MongoCounter::Step MongoCounter::compare(const std::optional<LeaseRecord>& recor
       return granted_parked(record->span);
     case LeaseRecord::State::sent:  // by this call, or by an earlier delivery of the request
       return sent_ ? Step() : send_again(record->sent);
-    case LeaseRecord::State::given_up:
+    case LeaseRecord::State::voided:
     case LeaseRecord::State::forgotten:
       break;
   }
