@@ -15,7 +15,7 @@ void Turn::end() {
   owner_.decide();
   table_.end_turn();
   if (phase_ == Phase::stopping && table_.settled() && owner_.others_settled()) {
-    if (!failure_.ok()) return owner_.die(failure_);
+    if (!failure_.ok()) return owner_.die(failure_);  // in a test it returns: no replies then
     leave();
   }
   // The record of the turn first, its replies second.

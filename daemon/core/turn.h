@@ -72,7 +72,7 @@ class Turn final : public RemainderLogObserver {
   TurnOwner& owner_;
   StateMachine<Phase> phase_{kMoves, Phase::serving};
   Status failure_;                  // of the log, while serving
-  LogPosition clean_position_ = 0;  // the clean record is durable with this one
+  LogPosition clean_position_ = 0;  // the clean record is durable with this one; 0: none is awaited
 };
 
 }  // namespace seqd

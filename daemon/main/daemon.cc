@@ -46,7 +46,7 @@ Daemon::~Daemon() {
   if (listener_) listener_->close_all();
   while (listener_ && listener_->connections() > 0) loop_.run_once();
   if (log_) log_->attach(nullptr, nullptr);
-  // Before the loop, which their threads wake.
+  // Before the loop, which their threads wake; their answers do not reach the core any more.
   stores_.reset();
   history_.reset();
   log_worker_.reset();
@@ -232,7 +232,7 @@ void Daemon::die(const Status& status) {
 // --- signals and ticks
 
 void Daemon::stop_on_signal() {
-  begin_stop({ErrorCode::STOPPING, "the daemon is stopping; connect again"}, 0);
+  begin_stop({ErrorCode::STOPPING, "the daemon is stopping; connect again"});
 }
 
 void Daemon::reload_on_signal() {
@@ -280,12 +280,11 @@ UserId Daemon::user() const {
 
 // --- stop
 
-void Daemon::begin_stop(const Status& why, int exit_code) {
+void Daemon::begin_stop(const Status& why) {
   if (!turn_->serving()) return;
-  exit_code_ = exit_code;
   const std::int64_t timeout_ms = configuration_.daemon.stop_timeout_ms;
   notifier_.stopping("stopping");
-  notifier_.extend_timeout(timeout_ms * 2'000);
+  notifier_.extend_timeout(2 * timeout_ms * 1'000);  // microseconds; twice as long as it waits
   listener_->stop_accepting();
   reloads_.stop(why);
   turn_->begin_stop(why);
@@ -348,7 +347,7 @@ void Daemon::end_for_good(const DecommissionReport& report, bool keep_history) {
                       " IDs of " + std::to_string(report.sequences.size()) +
                       " sequences, and its stores have removed its records",
                   {{"INSTANCE", instances}, {"STATE_DIR", configuration_.daemon.state_dir}}});
-  begin_stop({ErrorCode::STOPPING, "this daemon is decommissioned; use another daemon"}, 0);
+  begin_stop({ErrorCode::STOPPING, "this daemon is decommissioned; use another daemon"});
   exit_code_ = kExitDecommissioned;
 }
 

@@ -83,12 +83,14 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   void report_start(const Started& started);
   Status resume_decommission();
   void end_for_good(const DecommissionReport& report, bool keep_history);
-  void begin_stop(const Status& why, int exit_code);
+  void begin_stop(const Status& why);
   void stop_on_signal();
   void reload_on_signal();
   void tick();
   std::string status_line() const;
 
+  // In the order in which they are needed: each uses those above it. The destructor ends the
+  // threads before that.
   const ConfigurationRequest request_;
   Configuration configuration_;
   SystemClock clock_;

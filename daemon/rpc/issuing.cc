@@ -113,21 +113,33 @@ SequenceId served_from(const MethodContext& context, const Session& session, std
   return 0;
 }
 
+namespace {
+
+void note_right(const MethodContext& context, Session& session, SequenceId sequence) {
+  session.last_settings_version = context.settings_version;
+  session.last_sequence = sequence;
+}
+
+// What the table keeps by its name was checked by look_up(), and is what it was then; rights are
+// those of each connection. 0: it keeps none, or this user may not take from it.
+SequenceId look_up_kept(const MethodContext& context, Session& session, std::string_view name) {
+  const Sequence* const kept = context.table.sequences().find_kept(name);
+  if (kept == nullptr || name.size() > context.limits.name) return 0;
+  if (session.last_sequence == kept->id() &&
+      session.last_settings_version == context.settings_version)
+    return kept->id();
+  const AccessSettings& access = kept->settings().access;
+  if (!access.lets_everyone() && !check_may_take(context, session.peer, name, &access).ok())
+    return 0;
+  note_right(context, session, kept->id());
+  return kept->id();
+}
+
+}  // namespace
+
 Result<SequenceId> look_up(const MethodContext& context, Session& session, std::uint32_t msgid,
                            std::string_view name) {
-  // What is kept was checked here, and is what it was then; rights are those of each connection.
-  if (const Sequence* const kept = context.table.sequences().find_kept(name);
-      kept != nullptr && name.size() <= context.limits.name) {
-    if (session.last_sequence == kept->id() &&
-        session.last_settings_version == context.settings_version)
-      return kept->id();
-    const AccessSettings& access = kept->settings().access;
-    if (access.lets_everyone() || check_may_take(context, session.peer, name, &access).ok()) {
-      session.last_settings_version = context.settings_version;
-      session.last_sequence = kept->id();
-      return kept->id();
-    }
-  }
+  if (const SequenceId kept = look_up_kept(context, session, name); kept != 0) return kept;
   session.last_sequence = 0;
   if (Status status = check_name(context.limits, name); !status.ok()) return status;
   const SequenceId there = context.table.find(name);
@@ -137,17 +149,16 @@ Result<SequenceId> look_up(const MethodContext& context, Session& session, std::
       check_may_take(context, session.peer, name,
                      known != nullptr ? &known->settings().access : context.table.access_of(name));
   // If the name has periods, another period may be due.
-  const bool is_it = known != nullptr && known->name() == name;
-  const Result<SequenceId> found = !allowed.ok() ? Result<SequenceId>(allowed)
-                                   : is_it       ? Result<SequenceId>(there)
-                                                 : context.table.open(name, session.peer.uid);
+  const bool has_this_name = known != nullptr && known->name() == name;
+  const Result<SequenceId> found = !allowed.ok()   ? Result<SequenceId>(allowed)
+                                   : has_this_name ? Result<SequenceId>(there)
+                                                   : context.table.open(name, session.peer.uid);
   if (!found.ok()) {
     const SequenceId served = served_from(context, session, msgid, name);
     return served != 0 ? Result<SequenceId>(served) : found;
   }
-  if (is_it) {
-    session.last_settings_version = context.settings_version;
-    session.last_sequence = *found;
+  if (has_this_name) {
+    note_right(context, session, *found);
     context.table.sequences().keep(context.table.at(there));
   }
   return found;

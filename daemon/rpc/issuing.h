@@ -1,5 +1,5 @@
-// What the methods that issue IDs have in common: finding the sequence, recognizing
-// repeats. Functions without state; loop thread.
+// What the methods that issue IDs have in common: finding the sequence, recognizing repeats.
+// Functions without state; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,9 @@ Result<IssueOptions> read_issue_options(protocol::ValueReader& params, bool is_r
 // name, of this daemon or another. Empty where nothing inserts.
 std::string connection_name(const MethodContext& context, const Session& session);
 
-// The sequence of that name, found by the one that this session used last. Of a name that cannot be
-// served now, the sequence that the request `msgid` was served from, if it is a repeat.
+// The sequence of that name, if the user may take from it: not checked again for the sequence that
+// the session used last under the same settings. Of a name that cannot be served now, the sequence
+// that the request `msgid` was served from, if it is a repeat.
 Result<SequenceId> look_up(const MethodContext& context, Session& session, std::uint32_t msgid,
                            std::string_view name);
 // The same for a repeat alone; 0: the request is no repeat of one for that name.

@@ -46,21 +46,26 @@ Status unreadable(const Status& why) {
           "a copy in which unreadable sectors are zeros"};
 }
 
-// One start. The steps, and why a kill between any two of them is harmless:
-//  1 lock; the tail goes to the file  cut off, it still is in the tail and goes there again
-//    read, judge                     nothing is changed
-//    set damaged files aside         cut off: the next start finds none and says `fresh`; what the
-//    warnings named is in the files that were set aside
-//  2 make what was read durable      the same bytes over themselves
-//  3 write and sync the new segment  into the file that is not the newest whole one. Cut off: the
-//    next start reads what this one read, and the witness still says what it said, so it judges the
-//    same. Whole: the next start reads the result. After R1 its nonce is the old one and the
-//    witness matches as before. After R2 and R3 its nonce is new and no witness matches, but no
-//    scope in it is dirty, so nothing is left that needs a witness.
-//  4 seal the older segment          nothing was issued since 1, so either file alone is right
-//  5 write the witness               from here on it is that of the new segment. Cut off: it says
-//    nothing; after R1, where that would cost the ranges, only its position is moved.
-//  6 return; the first turn can make a scope dirty.
+// One start. The steps of run(), and why a kill within or behind each of them is harmless:
+//
+//   open_files               locks the directory
+//   write_tail               cut off, it still is in the tail and goes to the file again
+//   read_and_judge           changes nothing
+//   set_damaged_files_aside  cut off, the next start finds no file and says `fresh`; what the
+//                            warnings named is in the files that were set aside
+//   make_newest_durable      writes the same bytes over themselves
+//   write_segment            into the file that is not the newest whole one. Cut off, the next
+//                            start reads what this one read, and the witness still says what it
+//                            said, so it judges the same. Whole, the next start reads the result.
+//                            After R1 its nonce is the old one and the witness matches as before.
+//                            After R2 and R3 its nonce is new and no witness matches, but no scope
+//                            in it is dirty, so nothing is left that needs a witness. Then the
+//                            older segment is sealed: nothing was issued meanwhile, so either file
+//                            alone is right
+//   switch_witness           from here on it is that of the new segment. Cut off, it says nothing;
+//                            after R1, where that would cost the ranges, only its position is moved
+//
+// Behind the last one the first turn can make a scope dirty.
 class Start {
  public:
   Start(const StartPlaces& places, const StartOptions& options)

@@ -148,8 +148,8 @@ Judgement judge(const Evidence& evidence, const Recovered& recovered) {
     return {Verdict::witness, {}, has_dirty_scope(recovered.image) ? "witness" : "clean"};
   }
   if (misses_turns(evidence, recovered)) {
-    const std::string cause = recovered.sealed ? "the newest part of the log is damaged" : why;
-    return {Verdict::forfeit, GapCause::corrupt, "forfeited: " + cause, true};
+    const std::string reason = recovered.sealed ? "the newest part of the log is damaged" : why;
+    return {Verdict::forfeit, GapCause::corrupt, "forfeited: " + reason, true};
   }
   if (!has_dirty_scope(recovered.image)) return {Verdict::clean, {}, "clean"};
   const bool other_boot = recovered.header.boot_id != evidence.boot_id;
@@ -168,10 +168,10 @@ Result<Changes> carry_out(const Judgement& judgement, StateImage& image, Random&
   ASSERT(!judgement.is_older || judgement.verdict == Verdict::forfeit);
   Transformation transformation(judgement, image, random, wall_ms);
   if (judgement.verdict != Verdict::witness) {
-    bool dirty = false;
+    bool any_reduced = false;
     for (auto& [id, scope] : image.scopes) {
       if (scope.state == ScopeState::owned || judgement.is_older) {
-        dirty = true;
+        any_reduced = true;
         Status status = judgement.verdict == Verdict::resume ? transformation.resume(id)
                                                              : transformation.forfeit(id);
         if (!status.ok()) return status;
@@ -185,7 +185,7 @@ Result<Changes> carry_out(const Judgement& judgement, StateImage& image, Random&
       scope.nonce = Token{};
     }
     // Another copy may answer repeats from the same replay table.
-    if (dirty) image.clients.clear();
+    if (any_reduced) image.clients.clear();
   }
   // A reservation that was read may be in the page cache only: the core reserves again.
   for (auto& [id, sequence] : image.sequences) {

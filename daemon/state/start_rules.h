@@ -33,7 +33,13 @@ struct Evidence {
   AfterPowerLoss after_power_loss = AfterPowerLoss::forfeit;
 };
 
-enum class Verdict : std::uint8_t { fresh, witness, clean, resume, forfeit };
+enum class Verdict : std::uint8_t {
+  fresh,    // there is no log
+  witness,  // R1: a kill, of this boot
+  clean,    // R2
+  resume,   // R3, where the operator allows it
+  forfeit,  // R3
+};
 
 struct Judgement {
   Verdict verdict = Verdict::forfeit;

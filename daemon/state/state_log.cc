@@ -27,7 +27,7 @@ struct StateLog::Flush {
   const std::optional<SegmentHeader> seal;  // the older segment, if it is still to be sealed
   const std::uint64_t number;               // of the segment that is flushed
   const FineClock* const clock;             // null: durations are not measured
-  Status status;
+  Status status{};
   std::int64_t took_us = 0;  // the segment's sync
 
   void run() {
@@ -218,12 +218,19 @@ Status StateLog::rotate() {
 Status StateLog::start_flush() {
   ASSERT(!flush_ && position_ >= durable_);
   flush_due_ = false;
+  // After one that failed, which was reported, what is reserved is still issued.
   if (flush_failed_ || position_ == durable_) return {};
   ASSERT(observer_ != nullptr);
   Status status = write_tail();
   if (!status.ok()) return status;
-  flush_ = std::make_shared<Flush>(Flush{this, files_, witness_, file_, position_, to_seal_,
-                                         header_.number, fine_clock_, Status(), 0});
+  flush_ = std::make_shared<Flush>(Flush{.log = this,
+                                         .files = files_,
+                                         .witness = witness_,
+                                         .file = file_,
+                                         .position = position_,
+                                         .seal = to_seal_,
+                                         .number = header_.number,
+                                         .clock = fine_clock_});
   worker_.submit([flush = flush_] { flush->run(); },
                  [flush = flush_] {
                    if (flush->log != nullptr) flush->log->flushed();

@@ -9,9 +9,9 @@
 //
 // A flush, of which one is in flight at a time:
 //
-//   asked       make_durable() was called in this turn
-//   due         after commit(), or a rotation: it waits for the flush in flight
-//   in flight   on the worker
+//   asked       flush_asked_: make_durable() was called in this turn
+//   due         flush_due_: after commit(), or a rotation; it waits for the flush in flight
+//   in flight   flush_: on the worker
 //   durable     durable() of the observer; or flush_failed(), and no other flush is begun
 #pragma once
 
@@ -52,7 +52,8 @@ struct StateFiles {
 class StateLog final : public RemainderLog {
  public:
   static constexpr std::uint64_t default_size = std::uint64_t{16} << 20;
-  static constexpr std::uint64_t smallest_size = std::uint64_t{1} << 16;  // the option: 256 KiB
+  static constexpr std::uint64_t smallest_size = std::uint64_t{1}
+                                                 << 16;  // for tests; the option allows 256 KiB
   static constexpr std::uint64_t max_size = std::uint64_t{1} << 30;
 
   // Where the log continues: after a durable segment.

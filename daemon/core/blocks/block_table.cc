@@ -8,8 +8,12 @@
 namespace seqd {
 namespace {
 
-// One user alone may have three quarters of all blocks, and of all pages.
-constexpr std::int64_t kFactor = 3;
+// The blocks of one client, in the order of their slots.
+template <typename Blocks>
+auto of_client(Blocks& blocks, ClientId client) {
+  return std::ranges::subrange(blocks.lower_bound({client, 0}),
+                               blocks.lower_bound({client + 1, 0}));
+}
 
 BlockPlace place_of(const Block& block) {
   return {block.granted.client, block.granted.slot, block.granted.request, block.size()};
@@ -20,10 +24,10 @@ BlockPlace place_of(const Block& block) {
 BlockTable::BlockTable(const CoreContext& context, Over over, BlockPages* pages, std::int64_t most)
     : over_(std::move(over)),
       pages_(pages),
-      share_(most, kFactor),
-      page_share_(BlockPages::kMost, kFactor),
-      timer_(context.timers),
-      unpublishable_timer_(context.timers) {}
+      share_(most, FairShare::kThreeQuarters),
+      page_share_(BlockPages::kMost, FairShare::kThreeQuarters),
+      absent_timer_(context.timers),
+      failed_timer_(context.timers) {}
 
 // --- what is out
 
@@ -38,9 +42,8 @@ const Block* BlockTable::in_slot(ClientId client, std::uint32_t slot) const {
 }
 
 const Block* BlockTable::granted_to(ClientId client, std::uint32_t request) const {
-  for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
-    if (at->first.first != client) break;
-    if (at->second.granted.request == request) return &at->second;
+  for (const auto& [key, block] : of_client(blocks_, client)) {
+    if (block.granted.request == request) return &block;
   }
   return nullptr;
 }
@@ -52,10 +55,8 @@ bool BlockTable::was_lost(ClientId client, std::uint32_t request) const {
 
 std::set<std::uint32_t> BlockTable::requests_of(ClientId client) const {
   std::set<std::uint32_t> requests;
-  for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
-    if (at->first.first != client) break;
-    requests.insert(at->second.granted.request);
-  }
+  for (const auto& [key, block] : of_client(blocks_, client))
+    requests.insert(block.granted.request);
   return requests;
 }
 
@@ -143,15 +144,15 @@ void BlockTable::update_pages() {
     // It may be over already, and another one may be in its slot.
     const auto found = blocks_.find(key);
     if (found != blocks_.end() && !pages_->publish(place_of(found->second)).ok())
-      unpublishable_.push_back(key);
+      publish_failed_.push_back(key);
   }
   unpublished_.clear();
-  if (!unpublishable_.empty()) unpublishable_timer_.start(0, [this] { end_unpublishable(); });
+  if (!publish_failed_.empty()) failed_timer_.start(0, [this] { end_failed(); });
 }
 
-void BlockTable::end_unpublishable() {
+void BlockTable::end_failed() {
   std::vector<BlockKey> lost;
-  lost.swap(unpublishable_);
+  lost.swap(publish_failed_);
   for (const BlockKey& key : lost) end_slot(key.first, key.second);
 }
 
@@ -190,10 +191,7 @@ void BlockTable::end_clients(std::span<const ClientId> clients) {
   for (const ClientId client : clients) {
     absent_.erase(client);
     note_lost(client);
-    for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
-      if (at->first.first != client) break;
-      keys.push_back(at->first);
-    }
+    for (const auto& [key, block] : of_client(blocks_, client)) keys.push_back(key);
   }
   end(keys);
   for (const ClientId client : clients) close_page(client);
@@ -241,11 +239,10 @@ void BlockTable::end_where(const std::function<bool(const Block&)>& over) {
   end(keys);
 }
 
-bool BlockTable::end_where(ClientId client, const std::function<bool(const Block&)>& over) {
+bool BlockTable::end_some(ClientId client, const std::function<bool(const Block&)>& over) {
   std::vector<BlockKey> keys;
-  for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
-    if (at->first.first != client) break;
-    if (over(at->second)) keys.push_back(at->first);
+  for (const auto& [key, block] : of_client(blocks_, client)) {
+    if (over(block)) keys.push_back(key);
   }
   end(keys);
   return !keys.empty();
@@ -269,15 +266,12 @@ void BlockTable::restore(const StateImage& image) {
 }
 
 void BlockTable::await_clients() {
-  if (!absent_.empty()) timer_.start(kReturnMs, [this] { end_absent(); });
+  if (!absent_.empty()) absent_timer_.start(kReturnMs, [this] { end_absent(); });
 }
 
 void BlockTable::client_back(ClientId client, SessionId session) {
   absent_.erase(client);
-  for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
-    if (at->first.first != client) break;
-    at->second.session = session;
-  }
+  for (auto& [key, block] : of_client(blocks_, client)) block.session = session;
   // Nobody can find what was taken there. Kept, they would only keep IDs and a page from others.
   if (pages_ == nullptr || pages_->is_lost(client)) end_client(client);
 }

@@ -83,9 +83,10 @@ class BlockTable {
   void end_sequence(SequenceId sequence);
   void end_outside(SequenceId sequence, std::int64_t floor, std::int64_t last);
   void end_all();
-  // Ends the blocks for which this is true, of all clients or of one.
+  // Ends the blocks for which this is true.
   void end_where(const std::function<bool(const Block&)>& over);
-  bool end_where(ClientId client, const std::function<bool(const Block&)>& over);  // any
+  // True: one of the client's has ended.
+  bool end_some(ClientId client, const std::function<bool(const Block&)>& over);
 
   // Restores the blocks that an earlier process granted, and their pages. Then, once: waits for
   // their clients to reconnect.
@@ -107,7 +108,7 @@ class BlockTable {
   Block remove(BlockKey key);
   void end(const std::vector<BlockKey>& keys);
   void update_pages();
-  void end_unpublishable();
+  void end_failed();
   void end_absent();
 
   const Over over_;
@@ -120,13 +121,13 @@ class BlockTable {
   std::map<ClientId, UserId> page_users_;  // of the pages that are open
   std::set<ClientId> closed_pages_;        // that were closed in this turn
   FairShare page_share_;
-  std::vector<BlockKey> unpublished_;    // granted in this turn
-  std::vector<BlockKey> unpublishable_;  // that could not be published to their pages
-  std::set<ClientId> absent_;            // since the start
+  std::vector<BlockKey> unpublished_;     // granted in this turn
+  std::vector<BlockKey> publish_failed_;  // that could not be published to their pages
+  std::set<ClientId> absent_;             // since the start
   // What was_lost() returns, until the client's connection ends: at most the blocks of the start.
   std::map<ClientId, std::set<std::uint32_t>> lost_requests_;
-  OneShot timer_;  // ends the blocks of clients that did not reconnect
-  OneShot unpublishable_timer_;
+  OneShot absent_timer_;  // ends the blocks of clients that did not reconnect
+  OneShot failed_timer_;
 };
 
 }  // namespace seqd

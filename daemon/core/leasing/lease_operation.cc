@@ -48,7 +48,8 @@ void LeaseOperation::send() {
   if (!request_) request_ = former_request();
   if (std::exchange(sent_, true)) return look_up();
   request_->heartbeat = owner_.lease_request().heartbeat;  // that of now, not of the intent
-  store_->lease(*request_, alive_.guard([this](const LeaseOutcome& result) { outcome(result); }));
+  store_->lease(*request_,
+                alive_.guard([this](const LeaseOutcome& result) { lease_answered(result); }));
 }
 
 void LeaseOperation::look_up() {
@@ -56,7 +57,7 @@ void LeaseOperation::look_up() {
   const LeaseRequest now = owner_.lease_request();
   request_->heartbeat = now.instance == request_->instance ? now.heartbeat : 0;
   store_->resolve(*request_,
-                  alive_.guard([this](const Resolution& result) { resolution(result); }));
+                  alive_.guard([this](const Resolution& result) { look_up_answered(result); }));
 }
 
 void LeaseOperation::abandon(GapCause, const Status&) {
@@ -64,7 +65,7 @@ void LeaseOperation::abandon(GapCause, const Status&) {
   close(LeaseEnd::untraceable, {Kind::abandoned});
 }
 
-void LeaseOperation::outcome(const LeaseOutcome& result) {
+void LeaseOperation::lease_answered(const LeaseOutcome& result) {
   ASSERT(state() == State::asking);
   if (result.kind == LeaseOutcome::Kind::refused)
     return close(LeaseEnd::refused,
@@ -77,7 +78,7 @@ void LeaseOperation::outcome(const LeaseOutcome& result) {
   pause({Kind::unknown, result.error});
 }
 
-void LeaseOperation::resolution(const Resolution& result) {
+void LeaseOperation::look_up_answered(const Resolution& result) {
   ASSERT(state() == State::asking);
   // An older copy proves nothing about a lease: it stays open until the right database can be
   // queried, or the store continues without it.
@@ -95,16 +96,16 @@ void LeaseOperation::resolution(const Resolution& result) {
 }
 
 Status LeaseOperation::check(std::int64_t begin, std::int64_t end, bool parked) const {
-  parked = parked && request_->take_parked;
-  if (!parked && begin < request_->high_water) {
+  const bool takes_parked = parked && request_->take_parked;
+  if (!takes_parked && begin < request_->high_water) {
     return {ErrorCode::SEQ_REGRESSED,
             "the store granted [" + std::to_string(begin) + ", " + std::to_string(end) +
                 ") although IDs below " + std::to_string(request_->high_water) +
                 " were leased before: the counter was set back; move it forward before going on"};
   }
   // A parked range may have been leased before the maximum was lowered.
-  const std::int64_t last = parked ? kLastOrdinal : request_->max_value;
-  const std::int64_t most = parked ? kLongestParked : request_->count;
+  const std::int64_t last = takes_parked ? kLastOrdinal : request_->max_value;
+  const std::int64_t most = takes_parked ? kLongestParked : request_->count;
   if (begin >= end || begin < 1 || end - begin > most || end - 1 > last) {
     return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +
                                           std::to_string(end) + "), which was not requested"};

@@ -25,10 +25,10 @@ class LeaseOperation final : public StoreOperation {
   void send() override;
   void hold_back() override;
   void look_up();
-  void outcome(const LeaseOutcome& outcome);
-  void resolution(const Resolution& resolution);
+  void lease_answered(const LeaseOutcome& outcome);
+  void look_up_answered(const Resolution& resolution);
   void granted(std::int64_t begin, std::int64_t end, bool parked, EventKind how);
-  // Records the end, and has it known.
+  // Records the end, and reports it to the owner.
   void close(LeaseEnd how, const OperationEvent& event);
   void raise(EventKind kind, std::string text);
   LeaseRequest former_request() const;

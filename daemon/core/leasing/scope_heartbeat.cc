@@ -23,9 +23,9 @@ void StoreScope::beat() {
   compare(proof_.beat_of_owner(instance()));
 }
 
-void StoreScope::compare_before_claim() {
+void StoreScope::compare_first() {
   proof_.move_to(StoreProof::State::comparing);
-  compare(proof_.beat_before_claim(instance()));
+  compare(proof_.first_beat(instance()));
 }
 
 void StoreScope::compare(const BeatRequest& request) {

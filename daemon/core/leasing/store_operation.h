@@ -34,6 +34,7 @@ struct OperationEvent {
     returned,     // a return
     kept,         // a return: the range is a gap
     // The operation is paused: go_on() asks again.
+    // is_over(): all before this.
     unknown,  // a lease that may have been applied; the first look-up need not wait
     failed,
   };
@@ -127,7 +128,7 @@ class StoreOperation {
   OneShot timer_{context_.timers};  // while paused
 
  protected:
-  Lifetime alive_;
+  Lifetime alive_;  // last: the answers of the store end first
 };
 
 }  // namespace seqd

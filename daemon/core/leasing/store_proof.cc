@@ -45,10 +45,10 @@ bool StoreProof::compares_first(bool owned) const {
   return heartbeat_.age != StoreAge::current || (heartbeat_.beat > 0 && !owned);
 }
 
-BeatRequest StoreProof::beat_before_claim(const Token& instance) const {
-  const bool was_gone = heartbeat_.age != StoreAge::current;
+BeatRequest StoreProof::first_beat(const Token& instance) const {
+  const bool was_older = heartbeat_.age != StoreAge::current;
   const bool has_beat = heartbeat_.beat > 0;
-  return {has_beat || was_gone ? heartbeat_.instance : instance, heartbeat_.beat, !has_beat};
+  return {has_beat || was_older ? heartbeat_.instance : instance, heartbeat_.beat, !has_beat};
 }
 
 BeatRequest StoreProof::beat_of_owner(const Token& instance) const {

@@ -13,7 +13,7 @@
 //   unknown -> identified              the right identity, or the first; nothing to compare first
 //   comparing -> identified            the right heartbeat
 //   comparing -> unknown               no answer: the identity is read again
-//   unknown, comparing -> binding      for `identified`, of an owned remainder: the log lacks the
+//   unknown, comparing -> binding      as `identified`, of an owned remainder: the log lacks the
 //   binding -> identified              place, which has to be durable first
 //   identified, accepted -> confirmed  the store has raised the heartbeat in this process
 //   identified -> comparing            a claim was lost, as an older copy would have it
@@ -80,7 +80,7 @@ class StoreProof {
   bool compares_first(bool owned) const;
   // What is compared then, by `instance`. If the log has no heartbeat, it is raised, which shows
   // whether the entry is there.
-  BeatRequest beat_before_claim(const Token& instance) const;
+  BeatRequest first_beat(const Token& instance) const;
   // What is compared while `instance` owns the remainder: its own heartbeat, which is raised;
   // before that, once, the heartbeat of the instance before it.
   BeatRequest beat_of_owner(const Token& instance) const;

@@ -89,11 +89,11 @@ TEST_CASE("HeartbeatIsComparedFirstWhereAClaimOrAnOlderCopyAwaitsIt", "[store_pr
 }
 
 TEST_CASE("BeforeAClaimAHeartbeatIsReadAndAMissingOneRaised", "[store_proof]") {
-  CHECK(equal(proof_of(beat(kFormer, 7)).beat_before_claim(kInstance), kFormer, 7, false));
-  CHECK(equal(proof_of({}).beat_before_claim(kInstance), kInstance, 0, true));
+  CHECK(equal(proof_of(beat(kFormer, 7)).first_beat(kInstance), kFormer, 7, false));
+  CHECK(equal(proof_of({}).first_beat(kInstance), kInstance, 0, true));
   // Its entry was gone.
-  CHECK(equal(proof_of(beat(kFormer, 0, StoreAge::restored)).beat_before_claim(kInstance), kFormer,
-              0, true));
+  CHECK(equal(proof_of(beat(kFormer, 0, StoreAge::restored)).first_beat(kInstance), kFormer, 0,
+              true));
 }
 
 TEST_CASE("OwnerRaisesItsHeartbeatAfterThatOfTheFormerInstance", "[store_proof]") {

@@ -70,7 +70,7 @@ void StoreScope::identified(const Token& identity) {
     note_beat({}, 0);
   }
   identity_ = identity;
-  if (proof_.compares_first(claim_.owned_in_log())) return compare_before_claim();
+  if (proof_.compares_first(claim_.owned_in_log())) return compare_first();
   bind(StoreProof::State::identified);
 }
 
@@ -167,7 +167,7 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
     return;
   }
   const bool is_believed = claim_.lose(heartbeat().beat > 0);
-  if (!is_believed) return compare_before_claim();
+  if (!is_believed) return compare_first();
   context_.events.raise(
       {EventKind::fenced,
        "another daemon has taken over the remainder of store \"" + store_name() + "\"",

@@ -13,12 +13,11 @@
 //   no -> reached, away               by what is known
 //   away -> reached                   the answer came late
 //
-// What a start passes, as proof and claim, until it is confirmed and owned:
+// What a start passes, as proof/claim, until it is confirmed and owned:
 //
-//   after                proof claim, proof claim, ...
-//   a kill, same place   unknown owned, identified owned
-//   a kill, other place  unknown waiting, binding waiting, identified owned
-//   a stop               unknown waiting, comparing waiting, identified claiming, identified owned
+//   a kill, same place   unknown/owned, identified/owned
+//   a kill, other place  unknown/waiting, binding/waiting, identified/owned
+//   a stop               unknown/waiting, comparing/waiting, identified/claiming, identified/owned
 //
 // Tables above identified(), bind(), answered() (store_scope.cc), compared() and not_compared()
 // (scope_heartbeat.cc) show what each answer of the store changes. A proof that refuses stops the
@@ -114,7 +113,7 @@ class StoreScope {
   void open();
   void refuse_changed();
   // --- scope_heartbeat.cc
-  void compare_before_claim();
+  void compare_first();
   void compare(const BeatRequest& request);
   void compared(const Result<BeatOutcome>& result);
   void confirm(std::int64_t beat);

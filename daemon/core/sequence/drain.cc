@@ -32,10 +32,10 @@ void Drain::begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cau
 
 void Drain::step(Issuer& issuer, LeaseSlot& slot, bool busy) {
   ASSERT(active());
-  const bool late = context_.clock.monotonic_ms() >= order_->deadline_ms;
-  busy = busy || !slot.empty();
-  if (busy && !late) return;
-  for (int left = kMostATurn; !busy && !late; --left) {
+  if (context_.clock.monotonic_ms() >= order_->deadline_ms)
+    return end(issuer.held().available(), slot.returning());
+  if (busy || !slot.empty()) return;
+  for (int left = kMostATurn;; --left) {
     // The rest in a later turn.
     if (left == 0 || !context_.log.accepting()) return order_->changed();
     const std::optional<HeldRanges::Held> last = issuer.held().take_last();

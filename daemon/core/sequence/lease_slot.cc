@@ -152,6 +152,16 @@ void LeaseSlot::begin_lease(std::int64_t count) {
   open_->begin();
 }
 
+// By what came of the lease. Put off: the next one waits for a back-off.
+//
+//   of an older copy     met_older_copy()
+//   granted              the owner gets the range
+//   absent               the owner decides again
+//   abandoned            a gap that cannot be traced
+//   unknown              looked up at once; as `failed` while the daemon ends
+//   refused, contended   put off, by the number of conflicts; no request fails for it
+//   refused, failed      put off; lease_failed(): requests fail, or the sequence stops
+//   untraceable          a gap; put off; lease_failed() where the next lease would fail, too
 void LeaseSlot::lease_happened(const OperationEvent& event, const LeaseIntended& lease) {
   const Status& why = event.why;
   if (!why.ok()) replenisher_.failed(why);
@@ -185,14 +195,17 @@ void LeaseSlot::lease_happened(const OperationEvent& event, const LeaseIntended&
       replenisher_.want_nothing();
       if (!why.ok()) raise_failed(lease, ": " + why.to_string());
       break;
-    default:
+    case Kind::failed:
       break;
+    case Kind::returned:
+    case Kind::kept:
+      ASSERT(false);
   }
   put_lease_off(false);  // a range may also be lost as fast as the store answers
-  // A lease that was lost had failed first. Requests fail if the next one will, too.
+  // A lease that was lost had failed first.
   const Status last = replenisher_.last_error();
-  const bool may_pass = last.ok() || error_info(last.code()).retry == Retry::again;
-  if (event.kind == Kind::untraceable && why.ok() && may_pass) return owner_.touch();
+  const bool next_may_succeed = last.ok() || error_info(last.code()).retry == Retry::again;
+  if (event.kind == Kind::untraceable && why.ok() && next_may_succeed) return owner_.touch();
   lease_failed(last);
 }
 

@@ -58,13 +58,13 @@ bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<
   if (caller.client != 0 && !context_.budgets.may_keep(caller.client, held().pieces(count)))
     return false;
   issuer_.issue(caller, count, {IssueKind::batch}, runs);
-  note_issued();
+  want_ids();
   return true;
 }
 
 Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std::int64_t count) {
   if (Status refused = gate_.refusal(); !refused.ok()) return refused;
-  note_issued();
+  want_ids();
   Result<Run> granted =
       blocks_.grant(issuer_, caller, slot, count, gate_.open() && waiters_.empty());
   if (granted.ok()) context_.table.block_granted(*this);
@@ -95,7 +95,7 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   }
   if (Status full = waiters_.may_push(caller.user, settings().max_waiters, name()); !full.ok())
     return full;
-  note_issued();
+  want_ids();
   if (timeout_ms < 0) timeout_ms = settings().wait_timeout_ms;
   if (timeout_ms == 0) {
     // What is available and not reserved yet is issued soon.
@@ -150,7 +150,7 @@ void Sequence::serve_waiters() {
     issuer_.issue(waiter.caller, waiter.count, **as, &runs);
     if (waiter.count >= waiters_.short_of()) waiters_.enough();
     ASSERT(!runs.empty() && (waiter.count == 1 || waiter.kind == IssueKind::batch));
-    note_issued();
+    want_ids();
     if (waiter.kind == IssueKind::text) {
       context_.core.replies.issued_text(waiter.caller, id(), runs.front().first, (*as)->wall_s);
     } else {

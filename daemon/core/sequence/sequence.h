@@ -1,7 +1,7 @@
 // Sequence: one name from which IDs are issued. A part decides about what it knows, this class what
 // needs several of them; "Parts of a sequence" in ARCHITECTURE.md is the table of both. Events only
-// store what happened and call touch(); pump() decides once a turn what follows. Memory for what is
-// under way is allocated only then: most sequences rest. Of the SequenceTable; loop thread.
+// store what happened and call touch(); pump() decides once a turn what follows. Most sequences
+// rest and hold no memory for what may be under way. Of the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ class Sequence final : private LeaseSlot::Owner {
   // One ID, or `count` of them. False: the request has to wait.
   bool issue_one(const Caller& caller, std::int64_t* id, IssueAs as = {}) {
     if (!waiters_.empty() || !gate_.open() || !issuer_.issue_one(caller, id, as)) return false;
-    note_issued();
+    want_ids();
     return true;
   }
   bool issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs);
@@ -90,18 +90,15 @@ class Sequence final : private LeaseSlot::Owner {
   void refusing_changed();            // TableRefusals::refusing
   void log_failed();                  // TableRefusals::log_failed
   void ending_began();                // TableRefusals::ending
-  // The configuration has changed, or has the sequence again.
   void apply_settings(std::shared_ptr<const SequenceSettings> settings, const std::string& key);
 
   // --- over the end of a process, and of an ownership: sequence_restart.cc
   void restore(const SequenceImage& image);  // what the log had at the start
-  // What a new log has of it.
-  void snapshot(const std::function<void(const LogEntry&)>& entry) const;
+  void snapshot(const std::function<void(const LogEntry&)>& entry) const;  // for a new log
   void scope_owned();  // its scope was won: leases and reservations may continue
   // Its scope was lost to another daemon: all is a gap. False: the log waits, call again.
   bool scope_lost();
-  // The same where its database is an older copy; begin_again() follows.
-  bool give_up_restored();
+  bool give_up_restored();  // the same, where its database is an older copy
   void begin_again();
   DrainReport give_up(const std::string& why, GapCause cause);  // all is a gap, without the store
 
@@ -115,7 +112,10 @@ class Sequence final : private LeaseSlot::Owner {
   void touch() override {
     if (!std::exchange(touched_, true)) context_.table.touched(*this);
   }
-  void note_issued() { replenisher_.want(), touch(); }
+  void want_ids() {
+    replenisher_.want();
+    touch();
+  }
   void serve_waiters();
   void expire_waiters();
   void prepare();
@@ -131,7 +131,8 @@ class Sequence final : private LeaseSlot::Owner {
   void surrender(GapCause cause, const std::string& why);
 
   CounterFloor floor_;
-  SequenceGate gate_;  // of it the end, and from here on, is what a request and its turn look at
+  // What a request and its turn read, in few cache lines: to the begin of exhaustion_.
+  SequenceGate gate_;
   const SequenceContext& context_;
   SequenceDefinition definition_;
   bool touched_ = false;
@@ -141,8 +142,8 @@ class Sequence final : private LeaseSlot::Owner {
   mutable SequenceNotes notes_;  // of the table, which has them here
   Replenisher replenisher_;
   LeaseSlot slot_;
-  Drain drain_;            // to here,
-  Exhaustion exhaustion_;  // and the begin of this
+  Drain drain_;
+  Exhaustion exhaustion_;
 };
 
 }  // namespace seqd

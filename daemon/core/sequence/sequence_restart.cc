@@ -1,6 +1,14 @@
 // How a Sequence survives its process: what it takes over at a start and leaves in snapshots, and
 // what becomes of it when its scope is won or lost. Other parts of sequence.h are in
 // sequence.cc and sequence_drain.cc.
+//
+// By surrender() all that it holds is a gap:
+//
+//   scope_lost()        another daemon has the remainder   cause epoch_lost
+//   give_up_restored()  its database is an older copy      cause restored; begin_again() follows
+//   give_up()           a drain that needs no store        the cause of that
+//
+// What is below the floor or above the maximum alone leaves by withdraw() (sequence.cc).
 #include <algorithm>
 #include <optional>
 #include <string>

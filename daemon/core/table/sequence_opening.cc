@@ -44,33 +44,39 @@ Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<User
                       text + "\"]");
   }
   if (settings->mode == SequenceMode::insert) return inserts_only(name);
+  // That calls open() again, with the name of the present period.
   if (settings->periods.rule != nullptr && !settings->periods.current)
     return open_period(text, *settings, user);
+  return make(text, *settings, user);
+}
+
+Result<SequenceId> SequenceTable::make(const std::string& name, const SequenceSettings& settings,
+                                       std::optional<UserId> user) {
   if (next_sequence_ > kLastSequence) {
     return Status(ErrorCode::EXHAUSTED,
                   "this state directory has no number left for another sequence");
   }
-  if (scopes_.store(settings->store) == nullptr) {
-    return Status(ErrorCode::CONFIG, "\"" + text + "\" names the store \"" + settings->store +
+  if (scopes_.store(settings.store) == nullptr) {
+    return Status(ErrorCode::CONFIG, "\"" + name + "\" names the store \"" + settings.store +
                                          "\", which is not running; restart the daemon to use it");
   }
-  const StoreScope& scope = scopes_.of_store(settings->store);
+  const StoreScope& scope = scopes_.of_store(settings.store);
   if (scope.refuses()) return scope.last_error();
   DefineSequence definition;
   definition.sequence = next_sequence_;
   definition.scope = scope.id();
-  definition.name = text;
-  definition.binding = binding_text(settings->binding, settings->progression);
-  if (Status full = check_room(definition, settings->named, user); !full.ok()) return full;
+  definition.name = name;
+  definition.binding = binding_text(settings.binding, settings.progression);
+  if (Status full = check_room(definition, settings.named, user); !full.ok()) return full;
   const DefineName& known = record_for(base_of(name));
   // A period that was forgotten was used here: its counter is there and stands behind its IDs.
-  if (const std::optional<Period>& period = settings->periods.current)
+  if (const std::optional<Period>& period = settings.periods.current)
     definition.high_water = high_water_of_forgotten(known.forgotten, *period);
   context_.log.append(definition);
-  names_.note_begun(known.name, settings->periods, now_s());
-  const Sequence& made = add(definition, *settings);
+  names_.note_begun(known.name, settings.periods, now_s());
+  const Sequence& made = add(definition, settings);
   budgets_.defined(definition);
-  if (user && !settings->named) accounts_.made(made, *user);
+  if (user && !settings.named) accounts_.made(made, *user);
   names_.settle(name);
   return definition.sequence;
 }

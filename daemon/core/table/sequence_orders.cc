@@ -122,23 +122,24 @@ Status SequenceOrders::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done
                                    : "their database was restored from an older copy",
                    std::move(done));
   }
-  const bool is_gone = remove && sequence.stop_cause() == StopCause::unconfigured;
-  const bool leaves = is_orphan(sequence) || is_gone;
+  const bool is_removed = remove && sequence.stop_cause() == StopCause::unconfigured;
+  const bool becomes_gaps = is_orphan(sequence) || is_removed;
   if (is_to_move(sequence, around_.settings.find(sequence.name())))
     return give_up(around_.core, sequence, "their counter is not configured any more",
                    std::move(done));
-  if (!is_configured(sequence) && !leaves) return sequence.stop_error();
-  const auto leave = [&] {
+  if (!is_configured(sequence) && !becomes_gaps) return sequence.stop_error();
+  const auto make_gaps = [&] {
     return give_up(around_.core, sequence, "their sequence is not configured any more",
                    std::move(done));
   };
   // There is nothing to compare, or no store to compare it with.
-  if (leaves && (holds_nothing(sequence) || scope.store() == nullptr)) return leave();
+  if (becomes_gaps && (holds_nothing(sequence) || scope.store() == nullptr)) return make_gaps();
   const Status claimed = scope.check_claimed();
   // Right after a start the store has not answered yet: a drain waits for that.
-  const bool waits = is_configured(sequence) && scope.store() != nullptr && scope.last_error().ok();
-  if (!claimed.ok() && !waits) return claimed;
-  if (leaves) return leave();
+  const bool may_wait =
+      is_configured(sequence) && scope.store() != nullptr && scope.last_error().ok();
+  if (!claimed.ok() && !may_wait) return claimed;
+  if (becomes_gaps) return make_gaps();
   sequence.drain(around_.core.clock.monotonic_ms() + timeout_ms,
                  [&scope, done = std::move(done)](DrainReport report) {
                    if (report.available > 0 && report.why.empty())

@@ -188,7 +188,8 @@ void SequenceTable::flush_failed(const Status& status) {
 }
 
 void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) const {
-  entry(NextNumbers{next_sequence_, scopes_.next(), 1});
+  // That of clients: ReplayTable::snapshot(). Of each the highest counts.
+  entry(NextNumbers{.sequence = next_sequence_, .scope = scopes_.next()});
   scopes_.snapshot(entry);
   for (const Sequence* const one : sequences_.all()) {
     one->snapshot(entry);

@@ -58,14 +58,12 @@ class SequenceTable final : public RemainderLogObserver,
   SequenceId find(std::string_view name) const;
   Sequence& at(SequenceId id) { return sequences_.at(id); }
   const Sequence& at(SequenceId id) const { return sequences_.at(id); }
-  // Whether it is "NAME@PERIOD", from which NAME issues now.
-  bool is_present_period(std::string_view name) const;
+  bool is_present_period(std::string_view name) const;  // "NAME@PERIOD", and NAME issues from it
   // The format and the rights of that name, which need not be in use; null: it has none.
   std::shared_ptr<const IdFormat> format_of(std::string_view name) const;
   const AccessSettings* access_of(std::string_view name) const;
   Result<std::optional<TextForm>> admit_text(SequenceId id) override;
-  // Records that counters of that name, which is in use, are about to be removed; then, when the
-  // record is durable, `done` is called.
+  // Records that counters of that name, which is in use, are about to be removed. Then `done`.
   void record_purge(std::string_view base, std::function<void()> done);
 
   // --- the parts
@@ -85,9 +83,8 @@ class SequenceTable final : public RemainderLogObserver,
   // Drops the waiting requests of a session that has ended. With `why`, only those of sequences
   // for which it returns an error, which is their answer.
   void cancel(SessionId session, const Refusal& why = {});
-  // Appends to the log what was issued in this turn, so that a repeat of a request finds it. So
-  // many sequences had issued.
-  std::size_t append_issues();
+  // Appends to the log what was issued in this turn, so that a repeat of a request finds it.
+  std::size_t append_issues();  // of so many sequences
   // Decides what follows from this turn; then the log may be committed.
   void end_turn();
   void durable(LogPosition position) override;
@@ -113,8 +110,7 @@ class SequenceTable final : public RemainderLogObserver,
   void look(SequenceId id) override { scopes_.look(id); }
 
   void restore_sequence(const SequenceImage& image, Moves& moves);
-  // False: its change needs a restart, and nothing was done.
-  bool configure_again(Sequence& sequence);
+  bool configure_again(Sequence& sequence);  // false: needs a restart, and nothing was done
   void restore_names(const StateImage& image);
   Sequence& add(const DefineSequence& definition, SequenceSettings settings);
   // False: something of it is in use, and nothing was done. `period`: null if it has none.
@@ -123,6 +119,8 @@ class SequenceTable final : public RemainderLogObserver,
   bool is_known(std::string_view base) const;
   const DefineName& record_for(std::string_view base);
   void know_periods(std::string_view name, const SequenceSettings& settings);
+  Result<SequenceId> make(const std::string& name, const SequenceSettings& settings,
+                          std::optional<UserId> user);
   Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings,
                                  std::optional<UserId> user);
   SequenceId find_period(std::string_view base) const;

@@ -113,10 +113,10 @@ void bind_client(const MethodContext& context, Session& session, ClientId client
   // After a start it is unknown which process held the blocks and may still be attached to the
   // page.
   const auto is_anothers = [&](const Block& block) { return block.user != session.peer.uid; };
-  if (blocks.end_where(client, is_anothers)) blocks.end_client(client);
+  if (blocks.end_some(client, is_anothers)) blocks.end_client(client);
   blocks.client_back(client, session.id);
   // An earlier process may have been allowed more.
-  blocks.end_where(client, [&](const Block& block) {
+  blocks.end_some(client, [&](const Block& block) {
     const std::string& name = context.table.at(block.granted.sequence).name();
     return !check_may_take(context, session.peer, base_of(name)).ok();
   });
