@@ -145,10 +145,8 @@ Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {
   const PeriodRule* const rule = settings == nullptr ? nullptr : settings->periods.rule.get();
   if (rule == nullptr) return open(name);
   const Period now = rule->at(now_s());
-  if (period_of(name).empty() || period_of(name) == now.name) {
-    if (is_known(base)) names_.set_back(record_for(base).name, now.begin_s);
+  if (period_of(name).empty() || period_of(name) == now.name)
     return open(period_sequence(base, now.name));
-  }
   const std::optional<Period> period = rule->named(period_of(name));
   if (period && period->begin_s > std::max(now.end_s, now_s() + kMostAheadS)) {
     return Status(ErrorCode::BAD_REQUEST,
@@ -156,6 +154,18 @@ Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {
                       now.name + "; a period can be advanced from 32 days before it begins");
   }
   return open(name);
+}
+
+// Not before the counter was raised: until then nothing else keeps one that was removed from being
+// made again at its first ID.
+void SequenceTable::confirm_clock(std::string_view name) {
+  const std::string base(base_of(name));
+  const SequenceSettings* const settings = settings_.find(base);
+  const PeriodRule* const rule = settings == nullptr ? nullptr : settings->periods.rule.get();
+  if (rule == nullptr || !is_known(base)) return;
+  const Period now = rule->at(now_s());
+  if (period_of(name).empty() || period_of(name) == now.name)
+    names_.set_back(record_for(base).name, now.begin_s);
 }
 
 void SequenceTable::know_periods(std::string_view name, const SequenceSettings& settings) {

@@ -51,11 +51,11 @@ class SequenceTable final : public RemainderLogObserver,
   // The sequence of that name, or of its present period; it is made if the configuration allows it
   // and there is room.
   Result<SequenceId> open(std::string_view name, std::optional<UserId> user = {});
-  // The same for an advance: by one of the present period an operator confirms that the clock is
-  // correct, and was not when later periods were begun. BAD_REQUEST: the period is too far ahead.
+  // The same for an advance. BAD_REQUEST: the period is too far ahead.
   Result<SequenceId> open_to_advance(std::string_view name);
-  // The same without making it; 0: it is not there.
-  SequenceId find(std::string_view name) const;
+  // It has ended well: if it was of the present period, the clock is right, and was ahead before.
+  void confirm_clock(std::string_view name);
+  SequenceId find(std::string_view name) const;  // without making it; 0: it is not there
   Sequence& at(SequenceId id) { return sequences_.at(id); }
   const Sequence& at(SequenceId id) const { return sequences_.at(id); }
   bool is_present_period(std::string_view name) const;  // "NAME@PERIOD", and NAME issues from it

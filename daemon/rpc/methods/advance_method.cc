@@ -64,7 +64,7 @@ Result<std::int64_t> ordinal_of(const Sequence& sequence, std::optional<std::int
     if (!next_id || *next_id >= 1) return next_id.value_or(0);
     return Status(ErrorCode::BAD_REQUEST, "the next ID must be at least 1");
   }
-  const std::int64_t lowest = std::max<std::int64_t>(sequence.definition().high_water(), 1);
+  const std::int64_t lowest = std::max<std::int64_t>(sequence.definition().leased_below(), 1);
   if (lowest > progression->ordinals()) return progression->exhausted(sequence.name());
   if (!next_id) return lowest;
   if (const auto ordinal = progression->find_from(*next_id, lowest)) return *ordinal;
@@ -88,7 +88,7 @@ void method_advance(const MethodContext& context, Session& session,
   if (!ordinal.ok()) return answer_error(session, message.msgid, ordinal.status());
   const Progression progression = advanced.settings().progression.compiled;
   HistoryAdvance advance{*sequence,
-                         std::max<std::int64_t>(advanced.definition().high_water(), 1),
+                         std::max<std::int64_t>(advanced.definition().leased_below(), 1),
                          0,
                          context.clock.wall_ms(),
                          session.peer.uid,
@@ -99,6 +99,7 @@ void method_advance(const MethodContext& context, Session& session,
       [progression, advance, recorder = context.recorder,
        reply = defer(context, session, message, wanted->name)](Result<std::int64_t> reached) {
         if (!reached.ok()) return reply.fail(reached.status());
+        reply.table.confirm_clock(reply.name);
         HistoryAdvance passed = advance;
         passed.end = *reached;
         if (recorder != nullptr && passed.begin < passed.end) recorder->add_advance(passed);

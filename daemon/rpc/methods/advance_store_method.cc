@@ -148,7 +148,7 @@ void method_advance_store(const MethodContext& context, Session& session,
     // A sequence whose counter is not configured fails: other hosts may lease from that counter.
     // They do not lease from the counter of a former period.
     const bool may_be_used = is_configured(*sequence) || period_of(sequence->name()).empty();
-    if (&sequence->scope() == scope && may_be_used && sequence->definition().high_water() > 0)
+    if (&sequence->scope() == scope && may_be_used && sequence->definition().leased_below() > 0)
       batch->left.push_back(sequence->id());
     // It is to move to this store, and has not.
     if (&sequence->scope() != scope && sequence->settings().store == wanted->store)
