@@ -45,7 +45,9 @@ describe("IDs", () => {
     const bigs = client.with({ bigint: true });
     assert.deepEqual(await bigs.nextMany("b", 2), [4n, 5n]);
     assert.equal(await bigs.next("b", { bigint: false }), 6);
-    assert.deepEqual(await bigs.peek("b"), { next: 7n, available: (await client.peek("b")).available, last: 6n });
+    const { available, ...ids } = await bigs.peek("b");
+    assert.deepEqual(ids, { next: 7n, last: 6n });
+    assert.equal(typeof available, "number"); // how many: the next lease may come at any moment
   });
 
   test("an ID that a number cannot hold is an error that has it", async () => {

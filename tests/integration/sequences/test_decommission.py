@@ -158,7 +158,7 @@ def test_WhatCannotBeReturnedInTimeIsNamedAndTheDaemonGoesOn(make_daemon, mongo)
     assert take(daemon, 3) == [1, 2, 3]
     instance = instance_of(daemon)
     with mongo.fail_point("failCommand", {"failCommands": ["findAndModify"], "closeConnection": True}):
-        answer = decommission(daemon, "--yes", "--timeout", "0.2", expect=EXIT_TRY_AGAIN)
+        answer = decommission(daemon, "--yes", "--timeout", "2", expect=EXIT_TRY_AGAIN)
         assert answer["end"] == "refused" and answer["sequences"][0]["returning"] > 0, answer
     assert not (daemon.state / "retiring").exists()
     assert mongo.client().seqd.seqd_instances.count_documents({"_id": instance}) == 1
