@@ -145,11 +145,7 @@ Outcome Client::call_next(const char* name, std::int64_t& id) {
     std::uint32_t number = session_.submit_kept(name, next);
     if (number == 0) number = session_.submit_next(name, next);
     if (number != 0) {
-      // The first step of a call with a connection needs no other look at the clock: the tick that
-      // begin_ms() has read is not later than now.
-      const bool behind = behind_ms_ >= 0 && connection_.is_open();
-      const std::int64_t began = next.deadline_ms - options_.timeout_ms;
-      step_for(number, behind ? began - behind_ms_ : monotonic_ms());
+      step_for(number, first_step_ms(next));
       if (session_.synchronous().take_id(number, id)) return {};
       Answer answer;
       Outcome outcome = await(number, answer);
@@ -163,6 +159,13 @@ Outcome Client::call_next(const char* name, std::int64_t& id) {
   Outcome outcome = call(std::move(request), answer);
   if (outcome.ok()) id = answer.first.first;
   return outcome;
+}
+
+// With a connection it needs no other look at the clock: the tick that begin_ms() has read, to
+// which it added behind_ms_, is not later than now.
+std::int64_t Client::first_step_ms(const NextRequest& next) const {
+  if (behind_ms_ < 0 || !connection_.is_open()) return monotonic_ms();
+  return next.deadline_ms - options_.timeout_ms - behind_ms_;
 }
 
 // Ends: at the request's deadline at the latest the session answers it, as late.
@@ -220,7 +223,7 @@ std::int64_t Client::idle_ms() const {
 
 void Client::step(std::int64_t until_ms, std::int64_t now_ms) {
   const std::optional<std::int64_t> deadline_ms = give_up_late(now_ms);
-  if (!deadline_ms) return nothing_in_flight();
+  if (!deadline_ms) return close_unsent();
   until_ms = std::min(until_ms, *deadline_ms);
   if (!connection_.is_open() && !connect(until_ms, now_ms)) return;
   if (send_requests(now_ms)) receive_until(until_ms, now_ms);
@@ -236,7 +239,7 @@ std::optional<std::int64_t> Client::give_up_late(std::int64_t now_ms) {
 }
 
 // Nothing is in flight: everything was given up.
-void Client::nothing_in_flight() {
+void Client::close_unsent() {
   // What is not sent yet must not be carried out later.
   if (connection_.is_open() && !session_.output().empty()) close_connection();
   send_idle();

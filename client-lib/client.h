@@ -102,13 +102,15 @@ class Client {
     const std::int64_t begin = begin_ms();
     return {tag, begin + options_.timeout_ms, begin + options_.connect_timeout_ms, false};
   }
+  // The time of the first step of a synchronous request.
+  std::int64_t first_step_ms(const NextRequest& next) const;
   // Waits for the answer to the synchronous request of that number.
   Outcome await(std::uint32_t number, Answer& answer);
   // Gives up what is late, connects, sends, and receives. Waits at most once, until `until_ms` or
   // the next deadline. Its steps follow.
   void step(std::int64_t until_ms, std::int64_t now_ms);
   std::optional<std::int64_t> give_up_late(std::int64_t now_ms);
-  void nothing_in_flight();
+  void close_unsent();
   bool connect(std::int64_t until_ms, std::int64_t now_ms);
   bool send_requests(std::int64_t now_ms);
   void receive_until(std::int64_t until_ms, std::int64_t now_ms);

@@ -15,8 +15,7 @@ void Turn::end() {
   owner_.decide();
   table_.end_turn();
   if (phase_ == Phase::stopping && table_.settled() && owner_.others_settled()) {
-    if (!failure_.ok()) return owner_.die(failure_);  // in a test it returns: no replies then
-    leave();
+    if (!leave()) return;
   }
   // The record of the turn first, its replies second.
   const Status written = log_.commit();
@@ -32,13 +31,19 @@ void Turn::begin_stop(const Status& why) {
   table_.begin_stop(why);
 }
 
-void Turn::leave() {
-  if (phase_ != Phase::stopping) return;
+bool Turn::leave() {
+  if (phase_ != Phase::stopping) return true;
   // No record becomes durable any more, and none is waited for.
-  if (!failure_.ok()) return owner_.die(failure_);
+  if (!failure_.ok()) {
+    owner_.die(failure_);
+    return false;
+  }
   phase_.move_to(Phase::leaving);
-  if (!owner_.leaves_state() || !table_.leave_clean()) return finish();
-  clean_position_ = log_.next_position();
+  if (owner_.leaves_state() && table_.leave_clean())
+    clean_position_ = log_.next_position();
+  else
+    finish();
+  return true;
 }
 
 void Turn::durable(LogPosition position) {
@@ -48,6 +53,8 @@ void Turn::durable(LogPosition position) {
 }
 
 void Turn::flush_failed(const Status& status) {
+  // FENCED: another daemon may have the files already, so not even what is reserved may be issued.
+  // While it stops there is nothing left to serve.
   if (status.code() == ErrorCode::FENCED || phase_ != Phase::serving) return owner_.die(status);
   failure_ = status;
   table_.flush_failed(status);

@@ -55,8 +55,9 @@ class Turn final : public RemainderLogObserver {
   void end();
   // From now on requests fail with `why`. Only while serving.
   void begin_stop(const Status& why);
-  // Waits no longer for what is in flight. Nothing unless stopping.
-  void leave();
+  // Waits no longer for what is in flight. Nothing unless stopping. False: the log has failed, and
+  // the process ends.
+  bool leave();
 
   // RemainderLogObserver
   void durable(LogPosition position) override;

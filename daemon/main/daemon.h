@@ -128,7 +128,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
 
   std::vector<std::unique_ptr<SignalWatch>> signals_;
   OneShot tick_timer_{loop_};
-  OneShot stop_timer_{loop_};
+  OneShot stop_timer_{loop_};     // until leave(); after over(), for the last replies
   OneShot failure_timer_{loop_};  // also while it stops
   std::string last_status_;
 

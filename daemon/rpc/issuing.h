@@ -37,8 +37,7 @@ SequenceId served_from(const MethodContext& context, const Session& session, std
                        std::string_view name);
 
 // True when the request is to be served, as is any of a client without an identity; else it is
-// answered already. `at_most`: a repeat may have
-// been issued fewer IDs.
+// answered already. `at_most`: a repeat may have been issued fewer IDs.
 bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgid,
               SequenceId sequence, IssueKind kind, std::int64_t count, bool at_most = false);
 

@@ -104,8 +104,7 @@ const Route* find_method(std::string_view name);
 // The names of all, for the error text.
 std::string method_names();
 
-// The two that the fast path calls. `again` holds only for the request that this session was
-// answered last.
+// The two that the fast path calls. FastRequest::again: it is that which this session sent last.
 void call_next(const MethodContext& context, Session& session,
                const protocol::FastRequest& request);
 void call_range(const MethodContext& context, Session& session,

@@ -48,7 +48,9 @@ Status unreadable(const Status& why) {
 
 // One start. The steps of run(), and why a kill within or behind each of them is harmless:
 //
+//   check_places             changes nothing
 //   open_files               locks the directory
+//   open_witness             may make an empty one, which says nothing
 //   write_tail               cut off, it still is in the tail and goes to the file again
 //   read_and_judge           changes nothing
 //   set_damaged_files_aside  cut off, the next start finds no file and says `fresh`; what the

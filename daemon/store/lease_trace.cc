@@ -10,7 +10,7 @@ namespace {
 
 // The first bytes of a marked token; the fourth is the trace. 96 bits stay random.
 constexpr std::array<std::uint8_t, 3> kMark = {0x5e, 0x9d, 0x1e};
-constexpr std::uint8_t kLedger = 0xa1;
+constexpr std::uint8_t kTransaction = 0xa1;
 constexpr std::uint8_t kSlot = 0xa2;
 constexpr std::uint8_t kSession = 0xa3;
 constexpr std::size_t kSaltAt = kMark.size() + 1;
@@ -21,8 +21,8 @@ constexpr std::array kStateWords = {"void", "sent", "granted", "parked", "forgot
 
 const char* lease_trace_word(LeaseTrace trace) {
   switch (trace) {
-    case LeaseTrace::ledger:
-      return "ledger";
+    case LeaseTrace::transaction:
+      return "transaction";
     case LeaseTrace::slot:
       return "slot";
     case LeaseTrace::session:
@@ -40,9 +40,9 @@ Token new_lease_token(Random& random, LeaseTrace trace) {
     return token;
   }
   std::copy(kMark.begin(), kMark.end(), token.begin());
-  token[kMark.size()] = trace == LeaseTrace::ledger ? kLedger
-                        : trace == LeaseTrace::slot ? kSlot
-                                                    : kSession;
+  token[kMark.size()] = trace == LeaseTrace::transaction ? kTransaction
+                        : trace == LeaseTrace::slot      ? kSlot
+                                                         : kSession;
   return token;
 }
 
@@ -71,8 +71,8 @@ Token SessionTokens::next(Random& random) {
 LeaseTrace trace_of(const Token& token) {
   if (!std::equal(kMark.begin(), kMark.end(), token.begin())) return LeaseTrace::plain;
   switch (token[kMark.size()]) {
-    case kLedger:
-      return LeaseTrace::ledger;
+    case kTransaction:
+      return LeaseTrace::transaction;
     case kSlot:
       return LeaseTrace::slot;
     case kSession:

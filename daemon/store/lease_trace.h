@@ -18,14 +18,15 @@
 namespace seqd {
 
 // plain: not at all.   slot: a field of the counter's own document.   session: the server's record
-// of a numbered write, announced in a document of seqd_leases.   ledger: such a document, changed
-// in one transaction with the counter. No log that this seqd reads has a token of `ledger`; tests
-// make them, to have each lease sent in the transaction that a session uses for some.
-enum class LeaseTrace : std::uint8_t { plain, ledger, slot, session };
+// of a numbered write, announced in a document of seqd_leases, the ledger.   transaction: such a
+// document, changed in one transaction with the counter; tests alone make such tokens, to have each
+// lease sent in the transaction that a session uses for some. In tables it is a session. The lease
+// mode is configured; the trace is what one token was sent with.
+enum class LeaseTrace : std::uint8_t { plain, transaction, slot, session };
 
 // Whether the record of a lease slot is a document of seqd_leases.
 constexpr bool is_in_ledger(LeaseTrace trace) {
-  return trace == LeaseTrace::ledger || trace == LeaseTrace::session;
+  return trace == LeaseTrace::transaction || trace == LeaseTrace::session;
 }
 
 // The option lease_mode, in the order of its choices.

@@ -12,7 +12,7 @@ namespace {
 TEST_CASE("LeaseTrace: a token tells how its lease was sent, and no two are alike", "[store]") {
   SeededRandom random(7);
   const LeaseTrace trace =
-      GENERATE(LeaseTrace::plain, LeaseTrace::ledger, LeaseTrace::slot, LeaseTrace::session);
+      GENERATE(LeaseTrace::plain, LeaseTrace::transaction, LeaseTrace::slot, LeaseTrace::session);
   const Token one = new_lease_token(random, trace);
   const Token two = new_lease_token(random, trace);
   REQUIRE(trace_of(one) == trace);
@@ -52,7 +52,7 @@ class UnluckyRandom final : public Random {
 
 TEST_CASE("LeaseTrace: a token of a plain lease never carries a mark by chance", "[store]") {
   SeededRandom random(7);
-  const Token marked = new_lease_token(random, LeaseTrace::ledger);
+  const Token marked = new_lease_token(random, LeaseTrace::transaction);
   UnluckyRandom unlucky(marked);
   const Token plain = new_lease_token(unlucky, LeaseTrace::plain);
   REQUIRE(plain != marked);

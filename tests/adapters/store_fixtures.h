@@ -96,7 +96,7 @@ class MongoReplicaSetPlainFixture : public MongoFixture {
 
 class MongoReplicaSetLedgerFixture : public MongoFixture {
  public:
-  static constexpr LeaseTrace kTrace = LeaseTrace::ledger;
+  static constexpr LeaseTrace kTrace = LeaseTrace::transaction;
   static constexpr bool kTracesTokens = true;
   MongoReplicaSetLedgerFixture() : MongoFixture(kMongoReplicaSet, LeaseModeOption::session) {}
 };

@@ -9,8 +9,9 @@
 //                  another process or user takes its client's identity (client_methods.cc)
 //                  the page of its client was lost at a start (client_back)
 //                  its client has not reconnected within kReturnMs of a start (here)
-//   end_where      its user may not take these IDs any more (Server::apply_settings, at a reload;
-//                  client_methods.cc, when the client is back after a start)
+//   end_where      its user may not take these IDs any more (Server::apply_settings, at a reload)
+//   end_some       the same, when its client is back after a start; or its client is another
+//                  user's now (client_methods.cc)
 //   end_sequence   its sequence needs the IDs, is drained or stopped (SequenceBlocks::end_all)
 //   end_outside    it has IDs below the floor or above the maximum (Sequence::withdraw)
 //   end_all        the daemon stops (SequenceTable::begin_stop)

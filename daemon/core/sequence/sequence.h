@@ -78,7 +78,7 @@ class Sequence final : private LeaseSlot::Owner {
   void end_advance(const Result<std::int64_t>& next_id);
   // The store was read. What is below the floor leaves. False: an advance is awaited.
   bool counter_read(const CounterReading& reading);
-  // SequenceOwner::look() has ended: the floor is known (`over`), or the store does not answer.
+  // SequenceOwner::look() has ended. `over`: requests wait no longer, the floor known or not.
   void looked(bool over);
 
   // --- leaving, stopping, settings

@@ -85,7 +85,8 @@ void SequenceOrders::advance(SequenceId id, std::int64_t next_id, bool withdraw,
   auto answer = [this, id, drops_parked, done = std::move(done)](Result<std::int64_t> reached) {
     ASSERT(around_.sequences.contains(id));  // an advance is under way until here
     Sequence& advanced = around_.sequences.at(id);
-    // Not before: as long as it may meet parked ranges, the log has its former counter.
+    // Only now: where the advance fails, the log still has the former counter, and no parked range
+    // is leased.
     if (const Status moved = reached.ok() ? advanced.definition().record_move() : Status();
         !moved.ok())
       reached = moved;

@@ -61,7 +61,7 @@ TEST_CASE("MongoFaults: a plain lease is not sent where the heartbeat cannot be 
 
 TEST_CASE("MongoFaults: a comparison that failed behind a lease is made by its look-up",
           "[mongo]") {
-  const LeaseTrace trace = GENERATE(LeaseTrace::ledger, LeaseTrace::session);
+  const LeaseTrace trace = GENERATE(LeaseTrace::transaction, LeaseTrace::session);
   Faulty faulty(kMongoReplicaSet);
   const LeaseRequest request = request_with_heartbeat(faulty, trace);
   {

@@ -51,7 +51,7 @@ Status MongoStore::check_trace(const LeaseRequest& request) {
   const LeaseTrace marked = trace_of(request.token);
   // Where numbered writes go, transactions go, too.
   const bool possible =
-      marked == *mode || (*mode == LeaseTrace::session && marked == LeaseTrace::ledger);
+      marked == *mode || (*mode == LeaseTrace::session && marked == LeaseTrace::transaction);
   if (possible || marked == LeaseTrace::plain) return {};
   return {ErrorCode::UNAVAILABLE,
           fmt::format("{}: leases are traced by {} from now on ({}), and this one was to be traced "

@@ -42,7 +42,7 @@ TEST_CASE("MongoStore: foreign writers on the same document get no ID that seqd 
                     R"({"index": {"$numberInt": "1000"}, "__v": {"$numberInt": "0"}})",
                     Meaning::next, 10, 1000});
   const LeaseTrace trace =
-      GENERATE(LeaseTrace::plain, LeaseTrace::slot, LeaseTrace::ledger, LeaseTrace::session);
+      GENERATE(LeaseTrace::plain, LeaseTrace::slot, LeaseTrace::transaction, LeaseTrace::session);
   INFO("row " << row.row << ", " << lease_trace_word(trace));
   MongoServer server(kMongoReplicaSet);
   auto store = open_mongo_store(

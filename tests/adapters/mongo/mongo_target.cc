@@ -39,8 +39,8 @@ void MongoTarget::reopen(int timeout_ms) {
 }
 
 Token MongoTarget::new_token(Random& random) const {
-  return trace_ == LeaseTrace::ledger ? new_lease_token(random, trace_)
-                                      : store->new_token(random, CounterBinding());
+  return trace_ == LeaseTrace::transaction ? new_lease_token(random, trace_)
+                                           : store->new_token(random, CounterBinding());
 }
 
 std::string MongoTarget::failure(const std::string& what) const {

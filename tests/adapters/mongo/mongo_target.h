@@ -18,7 +18,8 @@ struct MongoPlace {
   const char* name;
 };
 inline constexpr MongoPlace kMongoPlaces[] = {
-    {kMongoReplicaSet, LeaseModeOption::session, LeaseTrace::ledger, "a replica set, transactions"},
+    {kMongoReplicaSet, LeaseModeOption::session, LeaseTrace::transaction,
+     "a replica set, transactions"},
     {kMongoReplicaSet, LeaseModeOption::slot, LeaseTrace::slot, "a replica set, slot"},
     {kMongoAlone, LeaseModeOption::slot, LeaseTrace::slot, "a server alone, slot"},
     {kMongoReplicaSet, LeaseModeOption::session, LeaseTrace::session, "a replica set, session"},

@@ -7,10 +7,10 @@
 // however late. A lease slot has one record, so the lease slots bound the number of records.
 //
 //   write          trace            filter                        upsert   state written
-//   replacement()  session, ledger  {_id: SLOT}, token            if none  sent, granted, parked
+//   replacement()  session          {_id: SLOT}, token            if none  sent, granted, parked
 //                  slot             the counter's key, token      never    granted, parked
 //   add_record()   slot             that of the lease, and token  never    granted
-//   voiding()      session, ledger  {_id: SLOT}, token            if none  void, forgotten
+//   voiding()      session          {_id: SLOT}, token            if none  void, forgotten
 //                  slot             the counter's key, token      never    void
 //   void_counter() slot             the counter's key, no number  always   void
 //

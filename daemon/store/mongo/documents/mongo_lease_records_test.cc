@@ -53,7 +53,7 @@ bool is_found_while_given_up(LeaseTrace trace, bool first, int block_ms) {
 
 TEST_CASE("MongoLeaseRecords: a lease that is applied while its token is given up is found",
           "[mongo]") {
-  const LeaseTrace trace = GENERATE(LeaseTrace::ledger, LeaseTrace::slot, LeaseTrace::session);
+  const LeaseTrace trace = GENERATE(LeaseTrace::transaction, LeaseTrace::slot, LeaseTrace::session);
   const bool first = GENERATE(true, false);
   INFO(lease_trace_word(trace) << (first ? ", the first lease" : ""));
   until_in_time([&](int block_ms) { return is_found_while_given_up(trace, first, block_ms); });

@@ -63,7 +63,7 @@ TEST_CASE("MongoLeaseSweep: a first lease takes old records out of the ledger, a
           "[mongo]") {
   MongoServer server(kMongoReplicaSet);
   const LeaseRequest request =
-      lease_request("orders", 10, GENERATE(LeaseTrace::ledger, LeaseTrace::session));
+      lease_request("orders", 10, GENERATE(LeaseTrace::transaction, LeaseTrace::session));
   auto store = open_store(server, request);
   for (int i = 1; i <= 3; ++i) {
     server.insert("seqd_leases", fmt::format(R"({{"_id": "{}", {}}})", slot(i),
@@ -82,7 +82,8 @@ TEST_CASE("MongoLeaseSweep: a first lease takes old records out of the ledger, a
   REQUIRE(find_field(indexes.get(), "cursor.firstBatch.1.key.at", &found));
   REQUIRE(server.find("seqd_leases", R"({"_id": ")" + slot(1) + R"("})").empty());
   // Whoever comes back after that long learns that nothing is known, not that nothing was applied.
-  REQUIRE(store->resolve(swept_lease(LeaseTrace::ledger)).kind == Resolution::Kind::untraceable);
+  REQUIRE(store->resolve(swept_lease(LeaseTrace::transaction)).kind ==
+          Resolution::Kind::untraceable);
 }
 
 TEST_CASE("MongoLeaseSweep: a first lease takes old slots out of the counter, and no newer ones",

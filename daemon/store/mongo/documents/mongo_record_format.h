@@ -2,7 +2,7 @@
 // MongoDB: where it is, and its fields. Functions; any thread.
 //
 //   trace            the record is
-//   session, ledger  the document {_id: SLOT} of the collection seqd_leases, the ledger
+//   session          the document {_id: SLOT} of the collection seqd_leases, the ledger
 //   slot             the field seqd.slots.SLOT of the counter's document
 //   plain            nowhere: no function here is called
 //
@@ -56,7 +56,8 @@ Document granted_record(const Token& token, const Document& begin, const Documen
 // that seqd wrote. `clients` is for that text.
 Result<std::optional<LeaseRecord>> record_in(const Document& document, const LeaseRequest& request,
                                              const MongoClients& clients);
-// Whether `document` is the record of a lease in the ledger, and void. It may be any counter.
+// Whether `document` is the record of a lease in the ledger, and void. It may also be a counter,
+// whatever it holds: then false.
 bool is_void_in_ledger(const Document& document, const LeaseRequest& request);
 
 }  // namespace seqd

@@ -66,7 +66,7 @@ TEST_CASE(
     "MongoNumbers: every type of number is leased exactly, or refused by name and left as it is",
     "[mongo]") {
   const LeaseTrace trace =
-      GENERATE(LeaseTrace::plain, LeaseTrace::slot, LeaseTrace::ledger, LeaseTrace::session);
+      GENERATE(LeaseTrace::plain, LeaseTrace::slot, LeaseTrace::transaction, LeaseTrace::session);
   INFO(lease_trace_word(trace));
   MongoServer server(is_in_ledger(trace) ? kMongoReplicaSet : kMongoAlone);
   auto store = open_mongo_store(server);
@@ -144,7 +144,7 @@ TEST_CASE("MongoNumbers: an int32 counter grows past 2^31 as an int64", "[mongo]
 
 TEST_CASE("MongoNumbers: a number that others made a double takes ranges back and gives them out",
           "[mongo]") {
-  const LeaseTrace trace = GENERATE(LeaseTrace::slot, LeaseTrace::ledger, LeaseTrace::session);
+  const LeaseTrace trace = GENERATE(LeaseTrace::slot, LeaseTrace::transaction, LeaseTrace::session);
   const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
   INFO(lease_trace_word(trace));
   MongoServer server(is_in_ledger(trace) ? kMongoReplicaSet : kMongoAlone);

@@ -100,11 +100,11 @@ TEST_CASE("MongoAdvance: a range that is parked in a transaction does not appear
   const int number = GENERATE(0, 1);  // of the document: an int64, a double
   Delayed delayed(500, number == 0 ? kAtTen : R"({"seq": 10.0, "seqd": {"meaning": "last"}})",
                   testing::kMongoReplicaSet);
-  auto lease = lease_request("orders", 10, LeaseTrace::ledger);
+  auto lease = lease_request("orders", 10, LeaseTrace::transaction);
   REQUIRE(*delayed.store->claim({.instance = lease.instance, .epoch = 0, .nonce = lease.token}) ==
           ClaimOutcome::won);
   testing::require_granted(delayed.store->lease(lease), 11, 21);
-  const auto back = testing::return_of(lease, 15, 21, Reuse::parked, LeaseTrace::ledger);
+  const auto back = testing::return_of(lease, 15, 21, Reuse::parked, LeaseTrace::transaction);
   ReturnOutcome outcome;
   Result<std::int64_t> reached = Status(ErrorCode::INTERNAL, "not asked");
   // Everything but the commit is done when the floor is set, which waits for the commit.
@@ -123,7 +123,7 @@ TEST_CASE("MongoAdvance: a range that is parked in a transaction does not appear
   CHECK(reading->parked.ranges == 0);
   CHECK(delayed.server.number("counters", "orders", "seq") == 20);
   testing::require_granted(
-      delayed.store->lease(testing::of_another_host(lease, true, LeaseTrace::ledger)), 21, 31);
+      delayed.store->lease(testing::of_another_host(lease, true, LeaseTrace::transaction)), 21, 31);
 }
 
 TEST_CASE("MongoAdvance: a counter that was deleted meanwhile is made", "[mongo]") {

@@ -101,7 +101,7 @@ MongoCounter::Step MongoCounter::increment() {
       return increment_with_slot(std::move(write));
     case LeaseTrace::session:
       return increment_as_numbered(write);
-    case LeaseTrace::ledger:
+    case LeaseTrace::transaction:
       break;
   }
   return increment_in_transaction(write);

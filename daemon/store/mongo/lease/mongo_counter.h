@@ -8,15 +8,15 @@
 //   slot     the same, which writes the record, too                  granted
 //   session  an update that announces the lease, then the            sent
 //            findAndModify; both are statements of one numbered write
-//   ledger   a transaction of the findAndModify and the record       granted
+//            or, where it was announced with another number of IDs:  granted
+//            a transaction of the findAndModify and the record
 //
 // Where parked ranges may be taken, the lowest one is taken instead, if there is one:
 //
-//   slot             one write of the counter's document removes it        parked
-//   session, ledger  a transaction removes it, and checks the counter      parked
+//   slot     one write of the counter's document removes it          parked
+//   session  a transaction removes it, and checks the counter        parked
 //
-// A session uses the transaction of `ledger`, too, where the lease was announced with another
-// number of IDs than it takes now. For the records see mongo_lease_records.h.
+// For the records see mongo_lease_records.h.
 //
 // Thread-safe as far as MongoClients is; refers to it, to the records and to the request.
 #pragma once

@@ -35,7 +35,7 @@ LeaseModeOption mode_of(LeaseTrace trace) {
 
 LeaseRequest next_request(MongoStore& store, SeededRandom& random, LeaseTrace trace) {
   LeaseRequest request = next_request(store, random);
-  if (trace == LeaseTrace::ledger) request.token = new_lease_token(random, trace);
+  if (trace == LeaseTrace::transaction) request.token = new_lease_token(random, trace);
   return request;
 }
 
@@ -147,7 +147,8 @@ TEST_CASE("MongoLeaseMode: a token without a mark, as older versions made them, 
 
 TEST_CASE("MongoLeaseMode: a traced lease is found where it was sent, whatever the mode is now",
           "[mongo]") {
-  const LeaseTrace before = GENERATE(LeaseTrace::ledger, LeaseTrace::slot, LeaseTrace::session);
+  const LeaseTrace before =
+      GENERATE(LeaseTrace::transaction, LeaseTrace::slot, LeaseTrace::session);
   const LeaseModeOption later =
       GENERATE(LeaseModeOption::slot, LeaseModeOption::plain, LeaseModeOption::session);
   SeededRandom random(1);
@@ -222,7 +223,7 @@ TEST_CASE("MongoLeaseMode: a numbered lease on a server that became one alone is
 TEST_CASE("MongoLeaseMode: a lost record of a lease makes it untraceable, never absent",
           "[mongo]") {
   SeededRandom random(1);
-  const LeaseTrace trace = GENERATE(LeaseTrace::ledger, LeaseTrace::slot, LeaseTrace::session);
+  const LeaseTrace trace = GENERATE(LeaseTrace::transaction, LeaseTrace::slot, LeaseTrace::session);
   const LeaseModeOption mode = mode_of(trace);
   const std::string how = GENERATE("another database", "counter deleted", "records swept");
   MongoServer server(kMongoReplicaSet);
@@ -351,7 +352,7 @@ TEST_CASE("MongoLeaseMode: the first lease of a counter that is not there yet ca
 TEST_CASE("MongoLeaseMode: two sequences of one instance on one counter keep their leases apart",
           "[mongo]") {
   SeededRandom random(1);
-  const LeaseTrace trace = GENERATE(LeaseTrace::ledger, LeaseTrace::slot, LeaseTrace::session);
+  const LeaseTrace trace = GENERATE(LeaseTrace::transaction, LeaseTrace::slot, LeaseTrace::session);
   MongoServer server(kMongoReplicaSet);
   auto store = open_mongo_store(server, mode_of(trace));
   LeaseRequest one = next_request(*store, random, trace);

@@ -1,4 +1,4 @@
-// Where MongoDB keeps ranges that were returned for others: `ledger`, documents of seqd_returned;
+// Where MongoDB keeps ranges that were returned for others: `session`, documents of seqd_returned;
 // `slot`, fields of the counter's document. A range is there once, and is removed by the lease that
 // receives it, in one step with that lease's record (mongo_lease_records.h): so that record shows
 // whether a return or a lease was applied, and nothing depends on what is kept here.

@@ -4,7 +4,7 @@
 //   trace            reuse   what changes                                       by
 //   slot             tail    the counter's number; the record                   one write
 //                    parked  a new field seqd.returned.TOKEN; the record        one write
-//   session, ledger  tail    the counter's number; the record                   a transaction
+//   session          tail    the counter's number; the record                   a transaction
 //                    parked  a new document of seqd_returned; the record        a transaction
 //   plain            any     nothing: there is no record, so the range is kept  no write
 //
