@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/adapters/in_time.h"
 #include "tests/adapters/mongo/faulty_mongo.h"
 
 #include <catch2/catch.hpp>
@@ -18,6 +21,19 @@ namespace {
 
 using namespace testing;
 using Kind = LeaseOutcome::Kind;
+
+// Whether all threads of that process are stopped: one that is not may still replicate a write.
+bool stands_still(pid_t pid) {
+  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+    std::ifstream file(task.path() / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    const std::size_t name_end = stat.rfind(") ");
+    if (name_end == std::string::npos || stat.at(name_end + 2) != 'T') return false;
+  }
+  return true;
+}
 
 TEST_CASE("MongoFaults: a write that no majority confirms is unknown", "[mongo]") {
   Faulty faulty(kMongoReplicaSet);
@@ -61,6 +77,9 @@ TEST_CASE("MongoFaults: a write that no majority confirms is unknown", "[mongo]"
   REQUIRE(stopped.size() == 2);
   faulty.connect();
   for (const pid_t pid : stopped) kill(pid, SIGSTOP);
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  for (const pid_t pid : stopped)
+    while (!stands_still(pid)) REQUIRE_IN_TIME(std::chrono::steady_clock::now() < late);
   LeaseRequest request = lease_request("orders", 10);
   request.high_water = faulty.high_water;
   const LeaseOutcome outcome = faulty.store->lease(request);
