@@ -73,13 +73,20 @@ TEST_CASE("NamesOfOneCounterShareNoMarkWhileTheyUseIt", "[moves]") {
   CHECK(sharing.take() == 32);
 }
 
+// It comes to a counter where a range is parked.
+struct MoverToParked : Mover {
+  MoverToParked()
+      : Mover({"orders"}, [](SequenceSettings& settings) { settings.reuse = Reuse::parked; }) {
+    drain();
+    settings().store = "central";
+    central.next_id["orders"] = 500;
+    central.parked["orders"] = {{4, 11}};
+    restart();
+  }
+};
+
 TEST_CASE("ParkedRangesOfTheNewCounterAreNotLeasedBelowTheMark", "[moves]") {
-  Mover mover({"orders"}, [](SequenceSettings& settings) { settings.reuse = Reuse::parked; });
-  mover.drain();
-  mover.settings().store = "central";
-  mover.central.next_id["orders"] = 500;
-  mover.central.parked["orders"] = {{4, 11}};
-  mover.restart();
+  MoverToParked mover;
   REQUIRE(mover.code() == ErrorCode::SEQ_REGRESSED);
   CHECK(mover.world().status.text().find("seqctl advance orders") != std::string::npos);
   CHECK(mover.world().events.count(EventKind::sequence_moved) == 0);
@@ -93,12 +100,7 @@ TEST_CASE("ParkedRangesOfTheNewCounterAreNotLeasedBelowTheMark", "[moves]") {
 
 // What is parked there stays unused until an advance has come to its end.
 TEST_CASE("AnAdvanceThatFailsLetsNoParkedRangeBeLeased", "[moves]") {
-  Mover mover({"orders"}, [](SequenceSettings& settings) { settings.reuse = Reuse::parked; });
-  mover.drain();
-  mover.settings().store = "central";
-  mover.central.next_id["orders"] = 500;
-  mover.central.parked["orders"] = {{4, 11}};
-  mover.restart();
+  MoverToParked mover;
   REQUIRE(mover.code() == ErrorCode::SEQ_REGRESSED);
   SECTION("at the store") {
     mover.central.advances = {{ScriptedStore::AdvanceScript::Kind::failed}};

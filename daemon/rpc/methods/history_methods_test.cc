@@ -34,7 +34,7 @@ TEST_CASE("ASequenceThatWasNeverHereIsNamedAsSuch", "[history]") {
   for (const char* method : {"gaps", "audit"})
     CHECK(service.code(request(method, "nobody")) == ErrorCode::NO_SEQUENCE);
   CHECK(service.code(request("explain", "nobody", 2, "\x05")) == ErrorCode::NO_SEQUENCE);
-  CHECK(service.code(request("explain", "nobody", 2, "\xa1x")) == ErrorCode::NO_SEQUENCE);
+  CHECK(service.code(request("explain", "unknown", 2, "\xa1x")) == ErrorCode::NO_SEQUENCE);
 }
 
 TEST_CASE("QuestionsAreAnsweredLaterAndOthersAreServedMeanwhile", "[history]") {
