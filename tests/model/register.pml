@@ -1,5 +1,5 @@
 /* The register: numbers without gaps. A number belongs to a key of the caller's own, and the store has a record of each number.
-   Two hosts that keep nothing, callers that ask again after whatever happened and save a document under its key, cancel, refill,
+   Two hosts that keep nothing, callers that repeat a request after any failure and save a document under its key, cancel, refill,
    confirm, close; answers that are lost, writes that arrive late; a failover; an older copy of the store put in place.
 
    this line of the model             = what it stands for
@@ -27,9 +27,9 @@
 
    The rules, each with the mutant that shows it:
    assign   a number has one record                                            NUMBER_NOT_UNIQUE
-            a key has one record, of those that are not cancelled              KEY_NOT_UNIQUE (with KEY_FIRST or REFILL)
+            a key has one record that is not cancelled                         KEY_NOT_UNIQUE (with KEY_FIRST or REFILL)
             the highest is read before the key: else a late insert gives a
-            cancelled key a number that nobody asked for                       KEY_FIRST with CANCELS
+            cancelled key a number that was not requested                      KEY_FIRST with CANCELS
             what was cancelled has no key any more                             KEY_STAYS
             without an answer the highest is read again                        RETRY_WITH_NEXT_NUMBER
             a batch ends at the first that is refused                          BATCH_UNORDERED
@@ -233,7 +233,7 @@ hidden byte i, m, to, fine;    /* fine: the write was applied */
 #if defined(RESTORE) && defined(SETTLE)
 #define registered(x) (phase == 2 || has_its_number(x))
 #elif defined(RESTORE)
-#define registered(x) 1                 /* what was lost with the store can be in nobody's register */
+#define registered(x) 1                 /* what was lost with the store can be in no register */
 #elif defined(ANYONE)
 #define registered(x) 1                 /* the callers' rule is broken, and only the register's own answers have to fit */
 #else

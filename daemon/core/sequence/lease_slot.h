@@ -1,7 +1,7 @@
 // LeaseSlot: what a sequence has open at its store: nothing, a lease, or the return of a range;
-// never two (see StoreOperation). It says what is asked for, asks again where the outcome is not
-// known, and writes to the journal what failed; its owner gets what came of it. Owned by its
-// Sequence; loop thread.
+// never two (see StoreOperation). It makes the requests, retries them while the outcome is unknown,
+// writes failures to the journal, and reports results to its owner. Owned by its Sequence; loop
+// thread.
 #pragma once
 
 #include <cstdint>

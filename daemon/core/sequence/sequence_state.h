@@ -1,5 +1,5 @@
-// What a sequence is doing, for reports and for those who decide by it. Nothing here is stored: all
-// of it follows from the parts of the sequence. Loop thread.
+// The state of a sequence, for reports and for other rooms. Nothing is stored here: all of it is
+// derived from the parts of the sequence. Loop thread.
 #pragma once
 
 #include <string_view>
