@@ -34,7 +34,7 @@ FLOORS = (
     ("text",),
     ("settings", "log"),
     ("context",),
-    ("leasing", "blocks", "clients", "names", "history", "insert"),
+    ("leasing", "ranges", "blocks", "clients", "names", "history", "insert"),
     ("sequence",),
     ("rates", "stores"),
     ("table",),

@@ -13,8 +13,8 @@
 
 #include "daemon/core/context/core_context.h"
 #include "daemon/core/log/state_image.h"
-#include "daemon/core/sequence/held_ranges.h"
-#include "daemon/core/sequence/pending_issue.h"
+#include "daemon/core/ranges/held_ranges.h"
+#include "daemon/core/ranges/pending_issue.h"
 #include "daemon/core/sequence/sequence_definition.h"
 #include "daemon/core/sequence/sequence_owner.h"
 

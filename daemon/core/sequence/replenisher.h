@@ -11,7 +11,7 @@
 #include "daemon/base/backoff.h"
 #include "daemon/base/one_shot.h"
 #include "daemon/core/leasing/lease_sizer.h"
-#include "daemon/core/sequence/held_ranges.h"
+#include "daemon/core/ranges/held_ranges.h"
 #include "daemon/core/sequence/sequence_owner.h"
 #include "daemon/core/settings/sequence_settings.h"
 

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "daemon/core/log/state_image.h"
+#include "daemon/core/ranges/exhaustion.h"
 #include "daemon/core/sequence/counter_floor.h"
 #include "daemon/core/sequence/drain.h"
-#include "daemon/core/sequence/exhaustion.h"
 #include "daemon/core/sequence/issuer.h"
 #include "daemon/core/sequence/lease_slot.h"
 #include "daemon/core/sequence/replenisher.h"

@@ -15,7 +15,7 @@
 #include "daemon/base/fair_share.h"
 #include "daemon/core/clients/replay_table.h"
 #include "daemon/core/log/state_bounds.h"
-#include "daemon/core/sequence/pending_issue.h"
+#include "daemon/core/ranges/pending_issue.h"
 #include "daemon/core/words/caller.h"
 
 namespace seqd {

@@ -1,4 +1,4 @@
-#include "daemon/core/sequence/held_ranges.h"
+#include "daemon/core/ranges/held_ranges.h"
 
 #include <algorithm>
 #include <limits>

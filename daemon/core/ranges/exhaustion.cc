@@ -1,4 +1,4 @@
-#include "daemon/core/sequence/exhaustion.h"
+#include "daemon/core/ranges/exhaustion.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "daemon/core/sequence/pending_issue.h"
+#include "daemon/core/ranges/pending_issue.h"
 
 #include <tuple>
 #include <vector>
