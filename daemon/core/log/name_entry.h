@@ -26,7 +26,7 @@ struct DefineName {
 
   std::string name;  // without a period
   // The beginning of the newest period that was begun, unless an operator has said that the clock
-  // was ahead then (SequenceTable::open_to_advance()).
+  // was ahead then (SequenceTable::confirm_clock()).
   std::int64_t newest_s = 0;
   // In which spans the periods lie of which something was used and whose sequences were forgotten:
   // in order, without overlaps, at most kMostForgotten.

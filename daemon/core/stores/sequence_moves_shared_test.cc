@@ -100,17 +100,30 @@ TEST_CASE("ParkedRangesOfTheNewCounterAreNotLeasedBelowTheMark", "[moves]") {
 
 // What is parked there stays unused until an advance has come to its end.
 TEST_CASE("AnAdvanceThatFailsLetsNoParkedRangeBeLeased", "[moves]") {
+  enum class Cause { store, low_id, reload };
+  const Cause cause = GENERATE(Cause::store, Cause::low_id, Cause::reload);
+  const bool restarts = GENERATE(false, true);
   MoverToParked mover;
   REQUIRE(mover.code() == ErrorCode::SEQ_REGRESSED);
-  SECTION("at the store") {
+  if (cause == Cause::store) {
     mover.central.advances = {{ScriptedStore::AdvanceScript::Kind::failed}};
     REQUIRE(mover.advance().status().code() == ErrorCode::UNAVAILABLE);
-  }
-  SECTION("because the ID is too low") {
+  } else if (cause == Cause::low_id) {
     REQUIRE(mover.advance(5).status().code() == ErrorCode::BAD_REQUEST);
+  } else {
+    mover.settings().reuse = Reuse::never;
+    mover.restart();
+    std::optional<Result<std::int64_t>> reached;
+    mover.world().table->orders().advance(mover.orders().id(), 0, false,
+                                          [&](const auto& result) { reached = result; });
+    mover.settings().reuse = Reuse::parked;
+    static_cast<void>(mover.world().table->apply_settings(mover.world().limits));
+    mover.settle();
+    REQUIRE(reached);
+    REQUIRE(reached->status().code() == ErrorCode::UNAVAILABLE);
   }
-  if (GENERATE(false, true)) {
-    mover.restart(true);
+  if (restarts) {
+    mover.restart();
     REQUIRE(mover.code() == ErrorCode::SEQ_REGRESSED);
   }
   CHECK(mover.central.lease_calls.empty());

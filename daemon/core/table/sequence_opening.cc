@@ -156,16 +156,20 @@ Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {
   return open(name);
 }
 
+bool SequenceTable::is_of_now(SequenceId id) const {
+  const std::optional<Period>& period = at(id).settings().periods.current;
+  const std::int64_t now = now_s();
+  return period && period->begin_s <= now && now < period->end_s;
+}
+
 // Not before the counter was raised: until then nothing else keeps one that was removed from being
 // made again at its first ID.
-void SequenceTable::confirm_clock(std::string_view name) {
-  const std::string base(base_of(name));
-  const SequenceSettings* const settings = settings_.find(base);
-  const PeriodRule* const rule = settings == nullptr ? nullptr : settings->periods.rule.get();
-  if (rule == nullptr || !is_known(base)) return;
-  const Period now = rule->at(now_s());
-  if (period_of(name).empty() || period_of(name) == now.name)
-    names_.set_back(record_for(base).name, now.begin_s);
+void SequenceTable::confirm_clock(SequenceId id) {
+  if (!sequences_.contains(id)) return;
+  const Sequence& advanced = at(id);
+  ASSERT(advanced.settings().periods.current);
+  names_.set_back(record_for(base_of(advanced.name())).name,
+                  advanced.settings().periods.current->begin_s);
 }
 
 void SequenceTable::know_periods(std::string_view name, const SequenceSettings& settings) {

@@ -85,6 +85,11 @@ void SequenceOrders::advance(SequenceId id, std::int64_t next_id, bool withdraw,
   auto answer = [this, id, drops_parked, done = std::move(done)](Result<std::int64_t> reached) {
     ASSERT(around_.sequences.contains(id));  // an advance is under way until here
     Sequence& advanced = around_.sequences.at(id);
+    // A reload has made that so meanwhile, and the parked ranges are still there.
+    if (reached.ok() && !drops_parked && may_meet_parked(advanced))
+      reached =
+          Status(ErrorCode::UNAVAILABLE,
+                 "\"" + advanced.name() + "\" was configured anew meanwhile; advance it again");
     // Only now: where the advance fails, the log still has the former counter, and no parked range
     // is leased.
     if (const Status moved = reached.ok() ? advanced.definition().record_move() : Status();

@@ -164,6 +164,7 @@ TEST_CASE("AdvanceSaysThatTheClockIsRightNow", "[core][period]") {
   CHECK(here.world.status.text().find("seqctl advance orders") != std::string::npos);
   const Result<SequenceId> opened = here.world.table->open_to_advance("orders");
   REQUIRE(opened.ok());
+  REQUIRE(here.world.table->is_of_now(*opened));
   // One that fails says nothing: the counter may have been removed, and would begin again.
   const bool fails_first = GENERATE(false, true);
   if (fails_first) here.world.store.advances = {{ScriptedStore::AdvanceScript::Kind::failed}};
@@ -171,7 +172,7 @@ TEST_CASE("AdvanceSaysThatTheClockIsRightNow", "[core][period]") {
     REQUIRE(here.one() == 0);
     REQUIRE(here.world.status.code() == ErrorCode::SEQ_REGRESSED);
     here.world.table->orders().advance(*opened, 0, false, [&](const Result<std::int64_t>& next) {
-      if (next.ok()) here.world.table->confirm_clock("orders");
+      if (next.ok()) here.world.table->confirm_clock(*opened);
     });
     here.world.settle();
   }
@@ -208,7 +209,7 @@ TEST_CASE("AdvanceOfAForgottenPeriodWithoutItsCounterAnswersAboveItsIds", "[core
   std::optional<std::int64_t> next;
   here.world.table->orders().advance(*opened, 0, false, [&](const Result<std::int64_t>& reached) {
     next = *reached;
-    here.world.table->confirm_clock("orders");
+    here.world.table->confirm_clock(*opened);
   });
   here.world.settle();
   CHECK(next == high_water);

@@ -53,8 +53,8 @@ class SequenceTable final : public RemainderLogObserver,
   Result<SequenceId> open(std::string_view name, std::optional<UserId> user = {});
   // The same for an advance. BAD_REQUEST: the period is too far ahead.
   Result<SequenceId> open_to_advance(std::string_view name);
-  // It has ended well: if it was of the present period, the clock is right, and was ahead before.
-  void confirm_clock(std::string_view name);
+  bool is_of_now(SequenceId id) const;           // of a period that has the present moment
+  void confirm_clock(SequenceId id);             // by an advance of such a one that has ended well
   SequenceId find(std::string_view name) const;  // without making it; 0: it is not there
   Sequence& at(SequenceId id) { return sequences_.at(id); }
   const Sequence& at(SequenceId id) const { return sequences_.at(id); }
@@ -80,8 +80,8 @@ class SequenceTable final : public RemainderLogObserver,
   SequenceAccounts& accounts() { return accounts_; }
 
   // --- the turn
-  // Drops the waiting requests of a session that has ended. With `why`, only those of sequences
-  // for which it returns an error, which is their answer.
+  // Drops what a session that has ended waits for. With `why`: only where that is an error, which
+  // is the answer.
   void cancel(SessionId session, const Refusal& why = {});
   // Appends to the log what was issued in this turn, so that a repeat of a request finds it.
   std::size_t append_issues();  // of so many sequences

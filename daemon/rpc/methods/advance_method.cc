@@ -93,13 +93,15 @@ void method_advance(const MethodContext& context, Session& session,
                          context.clock.wall_ms(),
                          session.peer.uid,
                          session.peer.pid};
+  // When it was ordered, and of that period: the clock may be another one when the store answers.
+  const bool confirms_clock = context.table.is_of_now(*sequence);
   raise_administered(context, session, "advance", "SEQUENCE", advanced.name());
   context.table.orders().advance(
       *sequence, *ordinal, wanted->everywhere,
-      [progression, advance, recorder = context.recorder,
+      [progression, advance, confirms_clock, recorder = context.recorder,
        reply = defer(context, session, message, wanted->name)](Result<std::int64_t> reached) {
         if (!reached.ok()) return reply.fail(reached.status());
-        reply.table.confirm_clock(reply.name);
+        if (confirms_clock) reply.table.confirm_clock(advance.sequence);
         HistoryAdvance passed = advance;
         passed.end = *reached;
         if (recorder != nullptr && passed.begin < passed.end) recorder->add_advance(passed);
