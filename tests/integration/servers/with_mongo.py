@@ -58,7 +58,8 @@ def main() -> int:
         opened.append(alone)
         secure = Mongod(name="secure", tls=True, auth=True)
         opened.append(secure)
-        servers = ReplicaSet(auth=True)
+        # Most of these tests ask a store once: a busy machine is to begin no election under them.
+        servers = ReplicaSet(auth=True, election_ms=8000)
         opened.append(servers)
         dynamo = None
         if not mongo_only:
