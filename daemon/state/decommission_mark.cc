@@ -70,7 +70,12 @@ Status write_decommission_mark(Directory& directory,
   Status status = (*draft)->write_at(0, as_bytes(text));
   if (status.ok()) status = (*draft)->sync_data();
   if (status.ok()) status = directory.rename(decommission_draft_name, decommission_mark_name);
-  return status.ok() ? directory.sync() : status;
+  if (!status.ok()) return status;
+  status = directory.sync();
+  // The decommission is refused, and the next start must not complete it.
+  if (!status.ok())
+    static_cast<void>(directory.rename(decommission_mark_name, decommission_draft_name));
+  return status;
 }
 
 Result<std::optional<std::vector<RetiredInstance>>> read_decommission_mark(Directory& directory) {

@@ -59,6 +59,21 @@ TEST_CASE("ADraftIsNoMarkAndALongerOneDoesNotShowThrough") {
   CHECK((*mark)->empty());
 }
 
+TEST_CASE("AMarkThatFailsInTheMiddleDoesNotStand") {
+  for (std::uint64_t step = 1;; ++step) {
+    Place place;
+    place.disk.faults.fail = place.disk.operations + step;
+    if (write_decommission_mark(*place.directory, kTwo).ok()) {
+      CHECK(step == 6);  // behind create, write, sync, rename, sync
+      break;
+    }
+    const auto mark = read_decommission_mark(*place.directory);
+    INFO(step);
+    REQUIRE(mark.ok());
+    CHECK_FALSE(mark->has_value());
+  }
+}
+
 TEST_CASE("AFileThatIsNoMarkIsAnErrorThatSaysWhatToDo") {
   for (const char* text : {"", "hello\n", "This seqd is being decommissioned"}) {
     Place place;
