@@ -1,4 +1,5 @@
 // Raising a counter by hand: what is asked of the store, and how a stopped sequence goes on.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -12,7 +13,11 @@ namespace seqd {
 namespace {
 
 struct Advancing : Orders {
-  Advancing() { fill(); }
+  explicit Advancing(const std::function<void(SequenceSettings&)>& change =
+                         [](SequenceSettings&) {})
+      : Orders(change) {
+    fill();
+  }
   // Empty until it is answered.
   std::optional<Result<std::int64_t>> advance(std::int64_t next_id, bool withdraw = false) {
     auto answer = std::make_shared<std::optional<Result<std::int64_t>>>();
@@ -171,6 +176,37 @@ TEST_CASE("ASequenceStoppedByItsCounterContinuesAboveAllItWasGranted") {
   REQUIRE(runs);
   REQUIRE(runs->back().first + runs->back().count > **reached);
   orders.world.turn();
+}
+
+// They were parked when the counter's copy was made, and may have been leased since.
+TEST_CASE("ACounterThatWasSetBackIsLeftByItsParkedRangesWhenItIsAdvanced") {
+  const Reuse reuse = GENERATE(Reuse::never, Reuse::parked);
+  Advancing orders([reuse](SequenceSettings& settings) { settings.reuse = reuse; });
+  orders.regress();
+  orders.world.store.parked["orders"] = {{1, 4}};
+  const std::optional<Result<std::int64_t>> reached = orders.advance(0);
+  REQUIRE(reached->ok());
+  CHECK(orders.world.store.advance_calls.back().withdraw == (reuse == Reuse::parked));
+  const std::optional<std::vector<Run>> runs = orders.world.range("orders", 10);
+  REQUIRE(runs);
+  for (const Run& run : *runs) CHECK(run.first > 1);
+  CHECK(orders.world.store.parked["orders"].empty() == (reuse == Reuse::parked));
+}
+
+// A lease finds that while the counter is being raised.
+TEST_CASE("AnAdvanceDuringWhichTheCounterIsFoundSetBackIsRepeated") {
+  Advancing orders([](SequenceSettings& settings) { settings.reuse = Reuse::parked; });
+  std::optional<Result<std::int64_t>> reached;
+  orders.world.table->orders().advance(orders.sequence().id(), 0, false,
+                                       [&](const auto& result) { reached = result; });
+  orders.look(2, 5'000);
+  REQUIRE(orders.sequence().stop_cause() == StopCause::regressed);
+  orders.world.settle();
+  REQUIRE(reached);
+  CHECK(reached->status().code() == ErrorCode::UNAVAILABLE);
+  CHECK(orders.sequence().stop_cause() == StopCause::regressed);
+  CHECK(orders.advance(0)->ok());
+  CHECK(orders.world.store.advance_calls.back().withdraw);
 }
 
 TEST_CASE("AnAdvanceThatFailsLeavesTheSequenceStopped") {

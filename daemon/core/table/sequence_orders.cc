@@ -57,6 +57,13 @@ bool is_to_move(const Sequence& sequence, const SequenceSettings* configured) {
          check_configured(definition, sequence.scope(), configured).by != StopCause::none;
 }
 
+// Ranges that are parked at its counter may have been issued: it moved there, or was set back.
+bool has_to_drop_parked(const Sequence& sequence) {
+  const bool was_set_back =
+      sequence.stop_cause() == StopCause::regressed && sequence.settings().reuse == Reuse::parked;
+  return was_set_back || may_meet_parked(sequence);
+}
+
 // Without the store: all is a gap.
 Status give_up(const CoreContext& context, Sequence& sequence, const char* why, Drain::Done done) {
   if (!context.log.accepting())
@@ -72,7 +79,7 @@ void SequenceOrders::advance(SequenceId id, std::int64_t next_id, bool withdraw,
                              std::function<void(Result<std::int64_t>)> done) {
   Sequence& sequence = around_.sequences.at(id);
   LeaseStore* const store = sequence.scope().store();
-  const bool drops_parked = withdraw || may_meet_parked(sequence);
+  const bool drops_parked = withdraw || has_to_drop_parked(sequence);
   Result<std::int64_t> wanted = advance_target(sequence, next_id);
   if (wanted.ok() && store == nullptr) {
     wanted = Status(ErrorCode::CONFIG, "store \"" + sequence.scope().store_name() +
@@ -85,11 +92,11 @@ void SequenceOrders::advance(SequenceId id, std::int64_t next_id, bool withdraw,
   auto answer = [this, id, drops_parked, done = std::move(done)](Result<std::int64_t> reached) {
     ASSERT(around_.sequences.contains(id));  // an advance is under way until here
     Sequence& advanced = around_.sequences.at(id);
-    // A reload has made that so meanwhile, and the parked ranges are still there.
-    if (reached.ok() && !drops_parked && may_meet_parked(advanced))
-      reached =
-          Status(ErrorCode::UNAVAILABLE,
-                 "\"" + advanced.name() + "\" was configured anew meanwhile; advance it again");
+    // A reload or a lease has found that meanwhile, and the parked ranges are still there.
+    if (reached.ok() && !drops_parked && has_to_drop_parked(advanced))
+      reached = Status(
+          ErrorCode::UNAVAILABLE,
+          "\"" + advanced.name() + "\" was reconfigured or stopped meanwhile; advance it again");
     // Only now: where the advance fails, the log still has the former counter, and no parked range
     // is leased.
     if (const Status moved = reached.ok() ? advanced.definition().record_move() : Status();
