@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
@@ -151,9 +152,9 @@ bool Issuer::begin_reservation(std::int64_t out, std::int64_t demand) {
   if (held_.asked() > std::min(reserve_size_, room) / 2 && held_.asked() >= demand) return false;
   if (held_.asked() == held_.available()) return false;
   resize_reservation();
-  for (const std::int64_t end : held_.ask(std::max(std::min(reserve_size_, room), demand))) {
-    context().core.log.append(Reserved{definition_.id(), end});
-  }
+  const std::vector<std::int64_t> ends = held_.ask(std::max(std::min(reserve_size_, room), demand));
+  if (ends.empty()) return false;  // it got smaller
+  for (const std::int64_t end : ends) context().core.log.append(Reserved{definition_.id(), end});
   reserving_ = true;
   return true;
 }

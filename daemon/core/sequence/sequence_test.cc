@@ -274,5 +274,35 @@ TEST_CASE("ReservationGrowsUnderLoadUpToItsBound", "[sequence]") {
   REQUIRE(most <= 5'000);
 }
 
+// One that gets smaller may be satisfied by what is reserved still.
+TEST_CASE("ReservationOfNothingAsksForNoFlush", "[sequence]") {
+  Orders orders([](SequenceSettings& settings) {
+    settings.lease_min = settings.lease_max = 100'000;
+    settings.max_unsynced = 5'000;
+  });
+  orders.fill();
+  for (int at = 0; at < 1'000; ++at) {
+    REQUIRE(orders.world.next("orders", caller(1)));
+    if (at % 40 == 0) orders.world.settle();
+  }
+  orders.world.settle();
+  orders.world.advance(6'000);
+  const auto reserved_end = [&] {
+    return orders.world.log.image.sequences.at(1).ranges.front().reserved_end;
+  };
+  int flushes = 0;
+  for (int at = 0; at < 20'000; ++at) {
+    const std::int64_t before = reserved_end();
+    REQUIRE(orders.world.next("orders", caller(1)));
+    orders.world.turn();
+    if (!orders.world.log.flush_due()) continue;
+    CHECK(reserved_end() > before);
+    ++flushes;
+    orders.world.settle();
+    orders.world.advance(6'000);
+  }
+  CHECK(flushes > 3);
+}
+
 }  // namespace
 }  // namespace seqd
