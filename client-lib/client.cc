@@ -223,7 +223,7 @@ std::int64_t Client::idle_ms() const {
 
 void Client::step(std::int64_t until_ms, std::int64_t now_ms) {
   const std::optional<std::int64_t> deadline_ms = give_up_late(now_ms);
-  if (!deadline_ms) return close_unsent();
+  if (!deadline_ms) return drop_unsent();
   until_ms = std::min(until_ms, *deadline_ms);
   if (!connection_.is_open() && !connect(until_ms, now_ms)) return;
   if (send_requests(now_ms)) receive_until(until_ms, now_ms);
@@ -239,7 +239,7 @@ std::optional<std::int64_t> Client::give_up_late(std::int64_t now_ms) {
 }
 
 // Nothing is in flight: everything was given up.
-void Client::close_unsent() {
+void Client::drop_unsent() {
   // What is not sent yet must not be carried out later.
   if (connection_.is_open() && !session_.output().empty()) close_connection();
   send_idle();

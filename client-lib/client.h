@@ -110,24 +110,24 @@ class Client {
   // the next deadline. Its steps follow.
   void step(std::int64_t until_ms, std::int64_t now_ms);
   std::optional<std::int64_t> give_up_late(std::int64_t now_ms);
-  void close_unsent();
   bool connect(std::int64_t until_ms, std::int64_t now_ms);
   bool send_requests(std::int64_t now_ms);
   void receive_until(std::int64_t until_ms, std::int64_t now_ms);
   // step() of a synchronous request: an exception behind its answer does not lose the answer.
   void step_for(std::uint32_t number, std::int64_t now_ms);
-
   // Takes in what has arrived. Whether there were bytes, and the connection is kept.
   bool receive();
   bool take_received(const Connection::Received& received);
-  // Closes a connection that is of no use any more: what is unanswered goes over the next one.
+  // Each does more: the descriptor alone; the session, so that what is unanswered goes over the
+  // next connection; the back-off before that; only where something unsent is of no use any more.
+  void close_socket();
+  void close_connection();
   void lose(std::string why);
+  void drop_unsent();
   // While nothing is in flight: reads the end of the connection, or late answers.
   void receive_idle();
   // While nothing is in flight: sends the acknowledgement that no request follows.
   void send_idle();
-  void close_connection();
-  void close_socket();
   Outcome unreachable() const;
   std::uint64_t random();
   void recover_fully();

@@ -17,7 +17,7 @@ struct Request {
   };
   Method method = Method::next;
   bool synchronous = false;    // a call waits for it: its answer is not for seqd_poll
-  bool perhaps = false;        // it was sent on a connection that ended
+  bool sent_before = false;    // on a connection that ended
   std::string name;            // the sequence; for `call` the method
   std::int64_t count = 1;      // of range
   std::unique_ptr<Body> body;  // of call and insert
@@ -31,7 +31,7 @@ struct Request {
   void clear() {
     name.clear();
     body.reset();
-    perhaps = false;
+    sent_before = false;
   }
 };
 

@@ -70,7 +70,7 @@ void RequestTable::mark_all_unsent() {
     Slot& each = slots_[at];
     if (each.state != Slot::State::sent) continue;
     each.state = Slot::State::unsent;
-    each.request.perhaps = true;
+    each.request.sent_before = true;
   }
   unsent_from_ = first_;
   sent_ = 0;

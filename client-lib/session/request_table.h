@@ -126,7 +126,7 @@ class RequestTable {
   static void fill(Request& request, const NextRequest& next) {
     request.method = Request::Method::next;
     request.synchronous = next.synchronous;
-    request.perhaps = false;
+    request.sent_before = false;
     request.tag = next.tag;
     request.deadline_ms = next.deadline_ms;
     request.connect_deadline_ms = next.connect_deadline_ms;

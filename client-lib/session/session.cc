@@ -43,7 +43,7 @@ Outcome check_limits(const HelloAnswer& daemon, std::span<const std::uint8_t> re
 bool was_sent_as_insert(const RequestTable& table, std::uint32_t number) {
   const Request* const request = table.find(number);
   return request != nullptr && request->method == Request::Method::insert &&
-         (request->perhaps || table.is_sent(number));
+         (request->sent_before || table.is_sent(number));
 }
 
 }  // namespace
@@ -338,7 +338,7 @@ Session::Verdict Session::receive_frame(std::span<const std::uint8_t> frame) {
   }
   // A refusal now proves nothing about an earlier attempt.
   if (!answer.outcome.ok() && answer.outcome.code != SEQD_E_DOCUMENT_REFUSED &&
-      table_.find(number)->perhaps)
+      table_.find(number)->sent_before)
     note_perhaps_inserted(number, answer.outcome);
   if (answer.outcome.ok()) {
     Outcome read = read_result(*table_.find(number), frame, message, answer);
