@@ -174,7 +174,6 @@ bool Server::take_page(Session& session) {
     --pages_left_;
     return true;
   }
-  session.page_turn = turn_;
   session.page_waits = session.paused = true;
   return false;
 }

@@ -61,7 +61,7 @@ struct Session {
   bool closing = false;         // nothing more is read; closed once `out` is sent
   bool paused = false;          // a limit stopped the reading; see Server::may_read()
   bool page_waits = false;      // for the next turn; see Server::take_page()
-  std::uint64_t page_turn = 0;  // the last turn in which it had a page, or was refused one
+  std::uint64_t page_turn = 0;  // the last turn in which it had a page
 
   // The msgid of the newest insert of a client with an identity: numbers rise, and none comes
   // twice.

@@ -137,6 +137,18 @@ class Transformation {
 
 }  // namespace
 
+// By the first row that holds:
+//
+//   the log                                        verdict, and cause of the gaps
+//   no file, or empty ones                         fresh
+//   no file can be read                            forfeit, corrupt
+//   agrees with the witness                        witness
+//   turns are missing at its end                   forfeit, corrupt; it is older
+//   all scopes were left clean                     clean: what is damaged belongs to none of them
+//   is damaged before its end                      forfeit, corrupt
+//   of this boot                                   forfeit, no_witness: it may be a copy
+//   of another boot; after_power_loss = "resume"   resume, power_loss
+//   of another boot                                forfeit, power_loss
 Judgement judge(const Evidence& evidence, const Recovered& recovered) {
   if (recovered.file < 0) {
     if (recovered.empty[0] && recovered.empty[1]) return {Verdict::fresh, {}, "fresh"};

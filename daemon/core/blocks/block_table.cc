@@ -90,9 +90,9 @@ Block BlockTable::remove(BlockKey key) {
   const Block block = found->second;
   blocks_.erase(found);
   ids_ -= block.size();
-  const auto of = by_sequence_.find(block.granted.sequence);
-  of->second.erase(key);
-  if (of->second.empty()) by_sequence_.erase(of);
+  const auto others = by_sequence_.find(block.granted.sequence);
+  others->second.erase(key);
+  if (others->second.empty()) by_sequence_.erase(others);
   share_.release(block.user, 1);
   return block;
 }
@@ -151,9 +151,9 @@ void BlockTable::update_pages() {
 }
 
 void BlockTable::end_failed() {
-  std::vector<BlockKey> lost;
-  lost.swap(publish_failed_);
-  for (const BlockKey& key : lost) end_slot(key.first, key.second);
+  std::vector<BlockKey> failed;
+  failed.swap(publish_failed_);
+  for (const BlockKey& key : failed) end_slot(key.first, key.second);
 }
 
 // --- ends

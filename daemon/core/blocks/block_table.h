@@ -65,7 +65,8 @@ class BlockTable {
   bool was_lost(ClientId client, std::uint32_t request) const;
   const Block* with_id(SequenceId sequence, std::int64_t id) const;  // null: none is out
   std::vector<const Block*> of(SequenceId sequence) const;           // in the order of their slots
-  std::int64_t visits() const { return visits_; }  // how many of() has returned: what walks cost
+  // For tests: how many of() has returned, which is what walks cost.
+  std::int64_t visits() const { return visits_; }
 
   // Whether another block may be granted to a client of that user; makes the page that it needs.
   // UNAVAILABLE, BUSY.

@@ -89,9 +89,9 @@ void StoreScope::not_compared(const Status& failure) {
   if (!owned()) {
     claim_.doubt_again();
     proof_.move_to(StoreProof::State::unknown);
-    return pause(failure);
+    return retry_later(failure);
   }
-  fail(failure);
+  note_failure(failure);
   timer_.start(health_.next_delay_ms(context_.random), [this] { beat(); });
 }
 

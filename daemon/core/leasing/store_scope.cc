@@ -46,7 +46,7 @@ void StoreScope::identify() {
   if (place_.identity) return identified(*place_.identity);
   store_->identify(random_token(context_.random), alive_.guard([this](const Result<Token>& result) {
     if (stopping()) return;
-    if (!result.ok()) return pause(result.status());
+    if (!result.ok()) return retry_later(result.status());
     store_answered();
     identified(*result);
   }));
@@ -103,7 +103,7 @@ void StoreScope::bind(StoreProof::State as) {
 
 // The ranges may be issued. The store may be called when the heartbeat is confirmed.
 void StoreScope::open() {
-  // It may have been left clean meanwhile.
+  // Where it was left clean meanwhile, each sequence is `ending`, and nothing is issued.
   ASSERT(bound() && (claim_.owned_in_log() || stopping()));
   if (!owned()) {
     claim_.move_to(ScopeClaim::State::owned);
@@ -157,7 +157,7 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
   }
   if (!result.ok()) {
     claim_.move_to(ScopeClaim::State::retrying);
-    return pause(result.status());
+    return retry_later(result.status());
   }
   store_answered();
   if (*result == ClaimOutcome::won) {
@@ -189,8 +189,8 @@ void StoreScope::lose() {
 }
 
 // Tries again what was not answered: the claim, or what the proof needs before it.
-void StoreScope::pause(const Status& status) {
-  fail(status);
+void StoreScope::retry_later(const Status& status) {
+  note_failure(status);
   timer_.start(health_.next_delay_ms(context_.random), [this] {
     if (claim_.state() == ScopeClaim::State::retrying) return send_claim();
     identify();
@@ -219,7 +219,7 @@ void StoreScope::store_answered() {
   if (verified()) owner_.scope_owned(id());
 }
 
-void StoreScope::fail(const Status& status, std::int64_t for_ms) {
+void StoreScope::note_failure(const Status& status, std::int64_t for_ms) {
   const bool answered = health_.error().ok();
   const bool is_down = health_.failed(status, context_.clock.monotonic_ms(), for_ms);
   if (answered) owner_.scope_failed(id());
@@ -232,7 +232,7 @@ void StoreScope::fail(const Status& status, std::int64_t for_ms) {
 void StoreScope::note(const Status& outcome) {
   if (stopping() || refuses()) return;
   if (outcome.ok()) return store_answered();
-  fail(outcome);
+  note_failure(outcome);
 }
 
 void StoreScope::note_silence(std::int64_t ms) {
@@ -242,8 +242,8 @@ void StoreScope::note_silence(std::int64_t ms) {
   // That of a call which did end says more. For how long is not said: it would soon be wrong.
   const Status silent(ErrorCode::UNAVAILABLE,
                       "store \"" + store_name() + "\" has not answered within its timeout");
-  fail(health_.error().ok() ? silent : Status(health_.error()),
-       std::max(ms, StoreHealth::kDownAfterMs));
+  note_failure(health_.error().ok() ? silent : Status(health_.error()),
+               std::max(ms, StoreHealth::kDownAfterMs));
 }
 
 const char* StoreScope::state_name() const {

@@ -126,9 +126,9 @@ class StoreScope {
   void send_claim();
   void answered(const Result<ClaimOutcome>& result);
   void lose();
-  void pause(const Status& status);
+  void retry_later(const Status& failure);
   void store_answered();
-  void fail(const Status& status, std::int64_t for_ms = 0);
+  void note_failure(const Status& failure, std::int64_t for_ms = 0);
   void probe();
 
   const CoreContext& context_;
@@ -142,8 +142,8 @@ class StoreScope {
   StateMachine<Closing> closing_{kMoves, Closing::no};
   Status refusal_;                             // why the proof refuses, while it does
   std::optional<BeatRequest> beat_in_flight_;  // one at a time
-  OneShot timer_{context_.timers};             // of the retry, the next gaps, or the probe
-  Lifetime alive_;                             // last: the answers of the store end first
+  OneShot timer_{context_.timers};  // one of: a retry, the next gaps, the end of the probe
+  Lifetime alive_;                  // last: the answers of the store end first
 };
 
 }  // namespace seqd

@@ -33,7 +33,7 @@ bool has_end(const SequenceSettings& settings) {
   return settings.progression.compiled == nullptr || !settings.progression.compiled->form().cycle;
 }
 
-std::int64_t first_position(const SequenceSettings& settings) {
+std::int64_t first_ordinal(const SequenceSettings& settings) {
   return settings.progression.compiled == nullptr ? settings.binding.first_id : 1;
 }
 
@@ -45,7 +45,7 @@ std::int64_t left_of(std::int64_t end, const SequenceSettings& settings) {
 // but ordinals are not below 1.
 double part_left(std::int64_t left, const SequenceSettings& settings) {
   const auto last = static_cast<double>(settings.last_ordinal());
-  const auto first = static_cast<double>(first_position(settings));
+  const auto first = static_cast<double>(first_ordinal(settings));
   return static_cast<double>(left) / std::max(last - first + 1, 1.0);
 }
 

@@ -49,7 +49,7 @@ void HeldRanges::add(IdRange range, const Token& lease) {
   ranges_.push_back({std::move(range), lease, begin, begin});
 }
 
-void HeldRanges::put_back(IdRange range, const Token& lease) {
+void HeldRanges::put_in_front(IdRange range, const Token& lease) {
   ASSERT(!range.empty());
   available_ += range.size();
   issuable_ += range.size();

@@ -47,7 +47,7 @@ class HeldRanges {
   void add(IdRange range, const Token& lease);
 
   // Puts IDs that may be issued in front of those available.
-  void put_back(IdRange range, const Token& lease);
+  void put_in_front(IdRange range, const Token& lease);
 
   // End of the range that the last IDs were taken from: an entry of the log stays within one.
   std::int64_t last_range_end() const { return last_range_end_; }

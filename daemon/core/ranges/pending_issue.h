@@ -30,7 +30,7 @@ class PendingIssue {
   void begin(const Issued& issue, std::int64_t range_end, SessionId session) {
     issue_ = issue;
     range_end_ = range_end;
-    untold_begin_ = issue.begin;
+    unheard_begin_ = issue.begin;
     session_ = session;
   }
   // Takes up what goes into the same entry. False: it does not, or there is none.
@@ -62,15 +62,15 @@ class PendingIssue {
  private:
   void tell() {
     if (history_ == nullptr) return;
-    history_->issued(issue_.sequence, std::exchange(untold_begin_, issue_.end), issue_.end,
+    history_->issued(issue_.sequence, std::exchange(unheard_begin_, issue_.end), issue_.end,
                      session_);
   }
 
   HistorySink* const history_;
   Issued issue_;  // empty when begin == end
   std::int64_t range_end_ = 0;
-  std::int64_t untold_begin_ = 0;  // what of it the history has not heard of; all of that went to
-  SessionId session_ = 0;          // this one
+  std::int64_t unheard_begin_ = 0;  // [unheard_begin_, issue_.end) is what the history lacks
+  SessionId session_ = 0;           // that took it
 };
 
 }  // namespace seqd

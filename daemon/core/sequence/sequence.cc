@@ -205,13 +205,14 @@ void Sequence::prepare() {
   if (!slot_.empty() || !replenisher_.due(held(), demand) || !context_.scope.verified() ||
       !context_.core.log.accepting())
     return;
-  if (may_meet_parked(*this) && gate_.state() == SequenceGate::State::looking) return;
-  if (may_meet_parked(*this))
+  if (may_meet_parked(*this)) {
+    if (gate_.state() == SequenceGate::State::looking) return;
     return counter_regressed(
         {ErrorCode::SEQ_REGRESSED,
          "ranges that are parked at the counter to which \"" + name() +
              "\" moves may be IDs that were issued here: `seqctl advance " + name() +
              "` drops them, and the sequence continues above what was leased here"});
+  }
   // Its record is in front of the lease's, and no request leaves before that is durable.
   const Status moved = definition_.record_move();
   if (!moved.ok()) return cannot_lease(moved);

@@ -119,16 +119,16 @@ class Sequence final : private LeaseSlot::Owner {
   void serve_waiters();
   void expire_waiters();
   void prepare();
-  void want_nothing();
-  void withdraw();
-  void withdraw_available();
-  void drain_changed();
-  void end_drain();
+  void withdraw();  // what is below the floor or above the maximum, blocks too, becomes a gap
+  void withdraw_available();  // the same, but for blocks
   void fail_stopped();
   void go_on();
-  void adopt();
+  void want_nothing();  // these three: sequence_drain.cc
+  void drain_changed();
+  void end_drain();
+  void adopt();  // the rest: sequence_restart.cc
   void stop_operations();
-  void surrender(GapCause cause, const std::string& why);
+  void surrender(GapCause cause, const std::string& why);  // all that is available becomes a gap
 
   CounterFloor floor_;
   // What a request and its turn read, in few cache lines: to the begin of exhaustion_.

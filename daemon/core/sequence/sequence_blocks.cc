@@ -76,11 +76,11 @@ void SequenceBlocks::over(Issuer& issuer, const Block& block, std::optional<std:
     issuer.note_taken(granted.begin, taken_end, block.session);
     context.core.replies.taken(block.session, taken_end - granted.begin);
   }
-  if (taken_end < granted.end) issuer.held().put_back(IdRange(taken_end, granted.end), block.lease);
-  if (!taken) {
-    issuer.write_off({issuer.held().take(block.size()), block.lease, granted.end, granted.end},
-                     GapCause::block_lost, "it was in a block whose page is missing or damaged");
-  }
+  if (taken_end == granted.end) return;
+  IdRange rest(taken_end, granted.end);
+  if (taken) return issuer.held().put_in_front(std::move(rest), block.lease);
+  issuer.write_off({std::move(rest), block.lease, granted.end, granted.end}, GapCause::block_lost,
+                   "it was in a block whose page is missing or damaged");
 }
 
 // Who waits comes first. Where blocks hold as much of the budget that no lease could be large

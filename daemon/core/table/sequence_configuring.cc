@@ -78,6 +78,7 @@ bool SequenceTable::configure_again(Sequence& sequence) {
 
   if (fate == SequenceFate::needs_restart) return false;
   if (fate == SequenceFate::stays_unconfigured) return true;
+  // First: apply_settings() lets a sequence go on that is not stopped by its configuration.
   if (fate == SequenceFate::stops) sequence.set_stopped(std::move(mismatch));
   SequenceSettings settings = *configured;
   const bool of_another = fate == SequenceFate::stops || fate == SequenceFate::stays_stopped;

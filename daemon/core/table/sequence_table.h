@@ -140,7 +140,7 @@ class SequenceTable final : public RemainderLogObserver,
   Names names_;
   SequenceOrders orders_;
   PeriodEnds ends_;
-  SequenceId next_sequence_ = 1;  // of scopes and clients: scopes_, replays_
+  SequenceId next_sequence_ = 1;  // scopes_ and replays_ have those of scopes and clients
   std::vector<Sequence*> touched_;
   std::vector<Sequence*> pumped_;  // those of the turn that ends
   AwaitingFlushes awaiting_;
