@@ -208,7 +208,7 @@ TEST_CASE("RequestsThatExpiredUnsentAreNeverSent", "[client]") {
     return WireDaemon::Fault::none;
   };
   daemon.start();
-  Handle handle(daemon, 1'000);
+  Handle handle(daemon, 5'000);
   CHECK(handle.next() == 1);
   // More than the socket takes while the daemon reads nothing.
   const std::string document =
@@ -253,7 +253,7 @@ TEST_CASE("LateAnswerToAnIdleHandleIsReadAndQuiet", "[client]") {
   };
   daemon.start();
   {
-    Handle handle(daemon, 1'000);
+    Handle handle(daemon, 5'000);
     std::int64_t id = 0;
     CHECK(seqd_next(handle.client, "orders", &id) == SEQD_E_TIMEOUT);
     timed_out.set_value();

@@ -21,7 +21,7 @@ using Fault = WireDaemon::Fault;
 
 TEST_CASE("AbsentDaemonIsAConnectErrorThatNamesTheSocket", "[client]") {
   SocketDaemon daemon;
-  Handle handle(daemon, 1'000);
+  Handle handle(daemon, 5'000);
   std::int64_t id = 0;
   CHECK(seqd_next(handle.client, "orders", &id) == SEQD_E_CONNECT);
   CHECK(contains(handle.error(), daemon.path()));
@@ -47,7 +47,7 @@ TEST_CASE("DaemonThatSaysNothingIsAConnectError", "[client]") {
   SocketDaemon daemon;
   daemon.wire().hello_fault = [](int) { return Fault::ignore; };
   daemon.start();
-  Handle handle(daemon, 30);
+  Handle handle(daemon, 1'000);
   CHECK(seqd_ping(handle.client) == SEQD_E_CONNECT);
   CHECK(contains(handle.error(), "accepts connections but does not reply"));
 }
@@ -123,7 +123,7 @@ TEST_CASE("ADescriptorThatTheProgramMadeNonBlockingIsWaitedForWithoutSpinning", 
     return number == 2 ? Fault::ignore : Fault::none;
   };
   daemon.start();
-  Handle handle(daemon, 400);
+  Handle handle(daemon, 4'000);
   std::int64_t id = 0;
   REQUIRE(seqd_next(handle.client, "orders", &id) == SEQD_OK);
   seqd_watch watch = SEQD_WATCH_INIT;
@@ -146,7 +146,7 @@ TEST_CASE("UnansweredRequestTimesOutAndTheHandleStaysUsable", "[client]") {
     return number == 1 ? Fault::ignore : Fault::none;
   };
   daemon.start();
-  Handle handle(daemon, 1'000);
+  Handle handle(daemon, 5'000);
   std::int64_t id = 0;
   CHECK(seqd_next(handle.client, "orders", &id) == SEQD_E_TIMEOUT);
   CHECK(seqd_error_is_transient(SEQD_E_TIMEOUT) == 1);

@@ -111,7 +111,7 @@ TEST_CASE("OfAnInsertWithAUniqueFieldThatMayBeThereNoErrorSaysThatItIsNot", "[cl
     return number == 1 ? Fault::close_before : Fault::ignore;
   };
   daemon.start();
-  Handle handle(daemon, 1'000);
+  Handle handle(daemon, 5'000);
   const std::string bytes = document('\x07');
   std::int64_t id = 0;
   CHECK(seqd_insert_unique(handle.client, "people", bytes.data(), bytes.size(), "a", &id) ==
@@ -138,7 +138,7 @@ TEST_CASE("AnInsertWithoutAnAnswerInTimeIsUnknownAndOneThatWasNotSentIsNot", "[c
   SocketDaemon daemon;
   break_request(daemon, 1, Fault::ignore);
   daemon.start();
-  Handle handle(daemon, 1'000);
+  Handle handle(daemon, 5'000);
   std::int64_t id = 0;
   CHECK(insert(handle, document('\x07'), id) == SEQD_E_OUTCOME_UNKNOWN);
   CHECK(contains(handle.error(), "did not answer in time"));

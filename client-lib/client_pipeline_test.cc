@@ -161,7 +161,7 @@ TEST_CASE("ABurstOfWhichOneRequestExpiresIsAcknowledged", "[client]") {
     return number == withheld ? Fault::ignore : Fault::none;
   };
   daemon.start();
-  Handle handle(daemon, 300);
+  Handle handle(daemon, 3'000);
   for (int i = 0; i < 100; ++i)
     REQUIRE(seqd_submit_next(handle.client, "orders", nullptr) == SEQD_OK);
   std::vector<seqd_reply> replies(100);

@@ -155,7 +155,7 @@ TEST_CASE("AChildClosesAConnectionThatItsParentWasMaking", "[blocks][client]") {
 
 TEST_CASE("AThreadIsCancelledBehindItsCall", "[blocks]") {
   BlockDaemon daemon;            // that does not listen yet
-  Opened opened(daemon, 1'000);  // longer than the pauses between attempts
+  Opened opened(daemon, 5'000);  // longer than the pauses between attempts
   int code = SEQD_OK;
   std::thread cancelled([&] {
     ::pthread_cancel(::pthread_self());

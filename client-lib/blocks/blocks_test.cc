@@ -91,7 +91,7 @@ TEST_CASE("WithoutADaemonABlockIsUsedUpAndThenItIsWaitedFor", "[blocks]") {
   // The end of the connection is not seen as the end of the client: as after a kill of the daemon.
   daemon.socket().ended = nullptr;
   daemon.start();
-  Opened opened(daemon, 200);
+  Opened opened(daemon, 3'000);
   auto ids = opened.take(2'000);
   daemon.stop();
   std::int64_t id = 0;

@@ -75,7 +75,7 @@ TEST_CASE("SeqctlNextPrintsTheTextsThatItGotBesideAnError", "[client]") {
   daemon.start();
   Arguments arguments = command(Command::next, 4);
   arguments.as_text = true;
-  arguments.timeout_ms = 1'000;
+  arguments.timeout_ms = 5'000;
   const Outcome outcome = run(daemon, arguments);
   CHECK(outcome.exit_code == kExitTryAgain);
   CHECK(outcome.out == "T-1\nT-2\nT-3\n");

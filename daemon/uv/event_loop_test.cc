@@ -13,13 +13,13 @@ namespace {
 TEST_CASE("TimersFireInTheOrderOfTheirTime", "[event_loop]") {
   EventLoop loop;
   std::string order;
+  const std::uint64_t began = uv_hrtime();
   loop.schedule(20, [&] {
     order += 'c';
     loop.stop();
   });
   loop.schedule(0, [&] { order += 'a'; });
   loop.schedule(10, [&] { order += 'b'; });
-  const std::uint64_t began = uv_hrtime();
   loop.run();
   REQUIRE(order == "abc");
   REQUIRE(uv_hrtime() - began >= 19'000'000);
@@ -29,11 +29,12 @@ TEST_CASE("CancelledTimerDoesNotFire", "[event_loop]") {
   EventLoop loop;
   int fired = 0;
   const TimerId cancelled = loop.schedule(0, [&] { ++fired; });
-  const TimerId later = loop.schedule(5, [&] { ++fired; });
+  TimerId later = 0;
+  loop.schedule(0, [&] { loop.cancel(later); });
+  later = loop.schedule(5, [&] { ++fired; });
   loop.cancel(cancelled);
   loop.cancel(cancelled);
   loop.cancel(0);
-  loop.schedule(1, [&] { loop.cancel(later); });
   loop.schedule(10, [&] { loop.stop(); });
   loop.run();
   REQUIRE(fired == 0);
@@ -59,10 +60,12 @@ TEST_CASE("TurnEndFollowsWhatTheTurnDid", "[event_loop]") {
   EventLoop loop;
   std::string order;
   loop.on_turn_end([&] { order += '|'; });
-  loop.schedule(0, [&] { order += 'a'; });
-  loop.schedule(5, [&] {
-    order += 'b';
-    loop.stop();
+  loop.schedule(0, [&] {
+    order += 'a';
+    loop.schedule(5, [&] {
+      order += 'b';
+      loop.stop();
+    });
   });
   loop.run();
   const std::size_t a = order.find('a');

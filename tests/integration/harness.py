@@ -243,7 +243,7 @@ class Daemon:
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds * PATIENCE,
                               check=False)
         said = f"seqctl {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
-        if expect == 0 and done.returncode == TRY_AGAIN and "UNAVAILABLE: " in done.stderr:
+        if expect == 0 and done.returncode == TRY_AGAIN and "UNAVAILABLE: " in done.stdout + done.stderr:
             raise WaitedInVain(said)
         assert expect is None or done.returncode == expect, said
         return done

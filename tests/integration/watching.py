@@ -35,7 +35,8 @@ class Watching:
             fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", *terminal, 0, 0))
         else:
             self.source, writer = os.pipe()
-        self.process = subprocess.Popen([str(harness.SEQCTL), *arguments], env=environment_of(socket_path, **environment),
+        patience = [] if "-t" in arguments else ["-t", "5"]  # by itself a command that watches waits a second for each answer
+        self.process = subprocess.Popen([str(harness.SEQCTL), *patience, *arguments], env=environment_of(socket_path, **environment),
                                         stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, preexec_fn=die_with_parent)
         os.close(writer)
         self.everything = b""

@@ -80,7 +80,7 @@ describe("IDs", () => {
 
   test("the last ID", async () => {
     assert.deepEqual(await client.nextMany("few", 3), [1, 2, 3]);
-    const error = await errorOf(client.next("few", { timeout: 2_000 }));
+    const error = await errorOf(client.next("few"));
     assert.ok(error instanceof seqd.DaemonError);
     assert.equal(error.code, "EXHAUSTED");
     assert.equal(error.temporary, false);

@@ -39,7 +39,7 @@ const ENDS = {
 for (const [name, end] of Object.entries(ENDS)) {
   test(`an insert of which it is not known whether it was carried out: ${name}`, async (t) => {
     const abort = new AbortController();
-    const client = await setUp(t, (peer, number) => end(peer, number, abort, client), name === "the time is over" ? { timeout: 2_000 } : {});
+    const client = await setUp(t, (peer, number) => end(peer, number, abort, client), name === "the time is over" ? { timeout: 10_000 } : {});
     assertUnknown(await errorOf(client.insert("people", { name: "Ada" }, { signal: abort.signal })));
   });
 }

@@ -83,6 +83,8 @@ Arguments arguments_of(Command command, std::int64_t samples, Format format = Fo
   arguments.interval_ms = 1;
   arguments.samples = samples;
   arguments.format = format;
+  arguments.timeout_ms = 60'000;
+  arguments.timeout_is_given = true;
   return arguments;
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("DynamoFaults: an applied lease whose answer was lost is found again",
   next.token = random_token(LeaseTrace::slot);
   next.high_water = 11;
   const bool waits = trouble.kind == Fault::reply_late;
-  const LeaseOutcome outcome = waits ? faults.open(1'000)->lease(next) : store->lease(next);
+  const LeaseOutcome outcome = waits ? faults.open(4'000)->lease(next) : store->lease(next);
   INFO(trouble.status << " " << trouble.body << ": " << outcome.error.to_string());
   REQUIRE(outcome.kind == Kind::unknown);
   REQUIRE(outcome.error.text().size() > 20);
@@ -98,7 +98,7 @@ TEST_CASE(
   late.token = random_token(LeaseTrace::slot);
   // Where there is no counter, what is held up is its making.
   faults.proxy.plan(kUpdate, {fault(Fault::hold_request)});
-  const LeaseOutcome outcome = faults.open(1'000)->lease(late);
+  const LeaseOutcome outcome = faults.open(4'000)->lease(late);
   REQUIRE(outcome.kind == (counter_is_there ? Kind::unknown : Kind::refused));
   REQUIRE(store->resolve(late).kind == Resolution::Kind::absent);
   const bool more = GENERATE(false, true);
@@ -143,7 +143,7 @@ TEST_CASE("DynamoFaults: without tokens an unknown outcome is a gap, and never a
   const Fault kind = GENERATE(Fault::lose_reply, Fault::reply_late);
   faults.proxy.plan(kUpdate, {fault(kind)});
   request.token = random_token();
-  if (kind == Fault::reply_late) store = faults.open(1'000);
+  if (kind == Fault::reply_late) store = faults.open(4'000);
   REQUIRE(store->lease(request).kind == Kind::unknown);  // and not sent again by itself
   store = faults.open();
   REQUIRE(store->resolve(request).kind == Resolution::Kind::untraceable);
@@ -233,14 +233,14 @@ TEST_CASE("DynamoFaults: a return whose answer was lost is applied once, and kno
   const std::int64_t after = back.reuse == Reuse::tail ? 3 : 10;
   SECTION("applied") {
     faults.proxy.plan(kUpdate, {fault(Fault::reply_late)});
-    REQUIRE(faults.open(1'000)->return_range(back).kind == ReturnOutcome::Kind::failed);
+    REQUIRE(faults.open(4'000)->return_range(back).kind == ReturnOutcome::Kind::failed);
     back.give_up = GENERATE(false, true);
     REQUIRE(store->return_range(back).kind == ReturnOutcome::Kind::returned);
     REQUIRE(faults.server.number("orders") == after);
   }
   SECTION("given up, and delivered late") {
     faults.proxy.plan(kUpdate, {fault(Fault::hold_request)});
-    REQUIRE(faults.open(1'000)->return_range(back).kind == ReturnOutcome::Kind::failed);
+    REQUIRE(faults.open(4'000)->return_range(back).kind == ReturnOutcome::Kind::failed);
     back.give_up = true;
     REQUIRE(store->return_range(back).kind == ReturnOutcome::Kind::kept);
     const std::string item = faults.server.item("orders");
@@ -255,7 +255,7 @@ TEST_CASE("DynamoFaults: a claim whose answer was lost is won by its nonce", "[d
   auto store = faults.open();
   const ClaimRequest request{.instance = random_token(), .epoch = 0, .nonce = random_token()};
   faults.proxy.plan(kUpdate, {fault(Fault::reply_late)});
-  REQUIRE_FALSE(faults.open(1'000)->claim(request).ok());
+  REQUIRE_FALSE(faults.open(4'000)->claim(request).ok());
   REQUIRE(*store->claim(request) == ClaimOutcome::won);
 }
 

@@ -35,6 +35,14 @@ bool stands_still(pid_t pid) {
   return true;
 }
 
+// Lets a stopped process go on when the test ends, however it ends.
+struct Stopped {
+  ~Stopped() {
+    if (pid != 0) kill(pid, SIGCONT);
+  }
+  pid_t pid = 0;
+};
+
 TEST_CASE("MongoFaults: a write that no majority confirms is unknown", "[mongo]") {
   Faulty faulty(kMongoReplicaSet);
   faulty.reopen(1000);
@@ -77,6 +85,8 @@ TEST_CASE("MongoFaults: a write that no majority confirms is unknown", "[mongo]"
   REQUIRE(stopped.size() == 2);
   faulty.connect();
   for (const pid_t pid : stopped) kill(pid, SIGSTOP);
+  const Stopped first{stopped[0]};
+  const Stopped second{stopped[1]};
   const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   for (const pid_t pid : stopped)
     while (!stands_still(pid)) REQUIRE_IN_TIME(std::chrono::steady_clock::now() < late);
@@ -87,14 +97,6 @@ TEST_CASE("MongoFaults: a write that no majority confirms is unknown", "[mongo]"
   INFO(outcome.error.to_string());
   REQUIRE(outcome.kind == Kind::unknown);
 }
-
-// Lets a stopped process go on when the test ends, however it ends.
-struct Stopped {
-  ~Stopped() {
-    if (pid != 0) kill(pid, SIGCONT);
-  }
-  pid_t pid = 0;
-};
 
 TEST_CASE("MongoFaults: leases go on after the primary is gone, without a duplicate", "[mongo]") {
   Faulty faulty(kMongoReplicaSet);

@@ -123,7 +123,7 @@ TEST_CASE("HttpClient: an answer that does not come ends with the time allowed",
   EventLoop loop;
   UvHttpClient client(loop, 2);
   CannedServer server({""}, CannedServer::Then::wait);
-  const HttpReply answer = post(loop, client, server.url(), 1'000);
+  const HttpReply answer = post(loop, client, server.url(), 5'000);
   REQUIRE(answer.status == 0);
   REQUIRE(answer.sent);
 }

@@ -22,7 +22,8 @@ def findings_of(done):
 def test_DoctorLooksAtARunningDaemon(daemon):
     daemon.seqctl("next", "orders")
     found = findings_of(daemon.seqctl("-o", "json", "doctor", expect=None))
-    assert {found[subject]["level"] for subject in ("socket", "daemon", "rights", "store", "sequences", "witness")} == {"ok"}
+    assert {found[subject]["level"] for subject in ("socket", "rights", "store", "sequences", "witness")} == {"ok"}
+    assert found["daemon"]["level"] in ("ok", "warn")  # a busy machine answers slowly
     assert "and administer" in found["rights"]["text"]
     assert found["state"]["text"].startswith(str(daemon.state))  # found by the process
     assert found["witness"]["text"].startswith(f"{daemon.witness} ")

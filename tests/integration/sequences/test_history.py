@@ -92,6 +92,7 @@ def test_ConnectionsThatTakeTurnsAreToldApart(daemon):
 
 def test_AfterSigtermEverythingIsStillKnown(daemon):
     ids = take(daemon, 500)
+    assert explain(daemon, ids[-1])["answer"] == "issued"  # the batch is written
     daemon.restart()
     assert all(explain(daemon, number)["issued"]["callers"][0]["pid"] == os.getpid() for number in ids[::50])
     answer = audit(daemon)
