@@ -118,12 +118,10 @@ class Client {
   // Takes in what has arrived. Whether there were bytes, and the connection is kept.
   bool receive();
   bool take_received(const Connection::Received& received);
-  // Each does more: the descriptor alone; the session, so that what is unanswered goes over the
-  // next connection; the back-off before that; only where something unsent is of no use any more.
   void close_socket();
-  void close_connection();
-  void lose(std::string why);
-  void drop_unsent();
+  void close_connection();     // and what is unanswered goes over the next one
+  void lose(std::string why);  // the same, after a pause
+  void drop_unsent();          // the same as close_connection(), if nothing is in flight
   // While nothing is in flight: reads the end of the connection, or late answers.
   void receive_idle();
   // While nothing is in flight: sends the acknowledgement that no request follows.

@@ -55,8 +55,8 @@ class Turn final : public RemainderLogObserver {
   void end();
   // From now on requests fail with `why`. Only while serving.
   void begin_stop(const Status& why);
-  // Waits no longer for what is in flight. False: the log has failed, and the process ends. True:
-  // the turn goes on, also where nothing was done, as it is not stopping.
+  // Waits no longer for what is in flight. False: the log has failed, die() was called, and this
+  // turn has no replies. True in every other case, also where nothing was done.
   bool leave();
 
   // RemainderLogObserver

@@ -73,6 +73,7 @@ Status Daemon::start(const std::vector<int>& sockets, StoreModules modules) {
       configuration_, std::move(modules), *witness_directory_, loop_, clock_, journal_);
   if (!stores.ok()) return stores.status();
   stores_ = std::move(*stores);
+  // Where the start forfeited: what the store keeps of the instance that this directory was.
   for (const auto& [id, former] : history_->former_instances()) {
     const auto scope = state->image.scopes.find(id);
     if (scope != state->image.scopes.end() && scope->second.instance != former)

@@ -271,7 +271,7 @@ Status Start::set_damaged_files_aside() {
 // newest is on the medium. Reading proves nothing: it comes from the page cache. A sync proves it
 // unless one failed before, for then the kernel takes the pages for clean. So, unless the witness
 // shows that no sync failed, the bytes are written over themselves first: cut off anywhere, they
-// are unchanged.
+// are unchanged. After a reboot what is read comes from the medium.
 Status Start::make_newest_durable() {
   if (recovered_.file < 0 || recovered_.header.boot_id != options_.boot_id) return {};
   File& newest = *files_.segments[recovered_.file];

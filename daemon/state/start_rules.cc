@@ -145,7 +145,8 @@ class Transformation {
 //   agrees with the witness                        witness
 //   turns are missing at its end                   forfeit, corrupt; it is older
 //   all scopes were left clean                     clean: what is damaged belongs to none of them
-//   is damaged before its end                      forfeit, corrupt
+//   is damaged before its end (looked for if       forfeit, corrupt
+//     after_power_loss = "resume")
 //   of this boot                                   forfeit, no_witness: it may be a copy
 //   of another boot; after_power_loss = "resume"   resume, power_loss
 //   of another boot                                forfeit, power_loss

@@ -142,7 +142,7 @@ class StoreScope {
   StateMachine<Closing> closing_{kMoves, Closing::no};
   Status refusal_;                             // why the proof refuses, while it does
   std::optional<BeatRequest> beat_in_flight_;  // one at a time
-  OneShot timer_{context_.timers};  // one of: a retry, the next gaps, the end of the probe
+  OneShot timer_{context_.timers};  // of a retry, the next gaps, or the probe; never of two
   Lifetime alive_;                  // last: the answers of the store end first
 };
 

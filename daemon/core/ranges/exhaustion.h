@@ -41,7 +41,7 @@ class Exhaustion {
     std::int64_t at_ms = kNever;
     std::int64_t end = 0;
   };
-  // Positions a day by which the counter moved of late; 0: not known.
+  // Ordinals a day by which the counter moved of late; 0: not known.
   double per_day(std::int64_t now_ms) const;
   bool once(unsigned warning);
   void warn_of_end(std::int64_t now_ms, const std::string& name, const SequenceSettings& settings,

@@ -51,8 +51,8 @@ class Issuer {
   // [begin, end) of a block was issued, as the log has it already.
   void note_taken(std::int64_t begin, std::int64_t end, SessionId session);
 
-  // Has more IDs made issuable where less than half a reservation is, or than `demand`: with those
-  // that are `out` in blocks at most `most_unsynced`, but for what is demanded. When they are,
+  // Reserves more if less than half of a reservation is left, or less than `demand`. Together with
+  // what is `out` in blocks at most max_unsynced, unless the demand is higher. Once it is durable,
   // `reserved` is called, while this lives.
   template <typename Reserved>
   void reserve(std::int64_t out, std::int64_t demand, Reserved reserved) {

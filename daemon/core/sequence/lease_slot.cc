@@ -202,7 +202,7 @@ void LeaseSlot::lease_happened(const OperationEvent& event, const LeaseIntended&
       ASSERT(false);
   }
   put_lease_off(false);  // a range may also be lost as fast as the store answers
-  // A lease that was lost had failed first.
+  // One that cannot be traced, and says no more, ends with the error of its last look-up.
   const Status last = replenisher_.last_error();
   const bool next_may_succeed = last.ok() || error_info(last.code()).retry == Retry::again;
   if (event.kind == Kind::untraceable && why.ok() && next_may_succeed) return owner_.touch();

@@ -55,6 +55,7 @@ class SequenceDefinition {
   // It moves. Nothing of the former counter is open; at most once.
   void move_from(FormerCounter former);
   // Before its own counter is first used: the log has that from now on. BUSY: it has no room.
+  // UNAVAILABLE: it waits for the medium.
   Status record_move();
 
  private:

@@ -110,8 +110,8 @@ inline Status inserts_only(std::string_view name) {
               "its own; send it a document with insert"};
 }
 
-// Finds the settings of a sequence by name, exact or by pattern. Loop thread; results are valid
-// until the configuration is reloaded.
+// Finds the settings of a sequence by name, exact or by pattern. Loop thread; a result is valid
+// until the configuration is reloaded, or many other names were looked up: Configuration::find.
 class SettingsSource {
  public:
   virtual ~SettingsSource() = default;

@@ -2,7 +2,7 @@
 //
 //   look     every store is asked what it holds of us, so that one that is away is known first
 //   refuse   requests for IDs hear STOPPING; repeats of what was issued are still answered
-//   drain    what is available is returned, as `reuse` says; leases on their way are settled first
+//   drain    what is available is returned, as `reuse` says; open leases are settled first
 //   mark     the directory says that we retire: from here on there is no way back
 //   forget   every store forgets us
 //

@@ -17,7 +17,7 @@ using ClientId = std::uint64_t;  // 0: a client without an identity, whose reque
 constexpr SequenceId kLastSequence = 0xffff'fffe;
 constexpr ClientId kLastClient = (ClientId{1} << 62) - 1;
 
-// Whether this daemon may issue from the ranges of a store (CRASH rules R1-R3).
+// Whether this daemon may issue from the ranges of a store (start_rules.h).
 enum class ScopeState : std::uint8_t {
   clean,     // left by an orderly stop, or new: the epoch in the store has to be claimed first
   claiming,  // a claim with `nonce` may have reached the store

@@ -33,7 +33,7 @@ std::string text_in(const Document& document, const std::string& field) {
   return there ? bson_iter_utf8(&found, nullptr) : "";
 }
 
-// Of any type; 0: there is no number.
+// Of any type: the server calculates it from the counter, which may be a double. 0: there is none.
 std::int64_t number_in(const Document& document, const std::string& field) {
   bson_iter_t found;
   return find_field(document.get(), field, &found) ? bson_iter_as_int64(&found) : 0;
