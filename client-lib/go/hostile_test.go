@@ -332,6 +332,9 @@ func TestInsertAfterAnIdleEnd(t *testing.T) {
 		for j := 0; j < 2; j++ {
 			must(t, c.Ping(context.Background()))
 		}
+		if i%4 == 0 {
+			time.Sleep(300 * time.Millisecond) // the goroutine of connections reads then
+		}
 		leave <- struct{}{}
 		<-left
 	}

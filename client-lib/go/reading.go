@@ -195,9 +195,9 @@ func notify(finished []*call) {
 	}
 }
 
-// hasEnded reports whether a connection without a reader has ended, or has something to read.
+// hasEnded reports whether a connection has ended, or has something to read, which its reader has not dealt with.
 func (l *link) hasEnded() (ended bool) {
-	if l.reader != readsNone {
+	if l.reader == readsCaller {
 		return false
 	}
 	one := make([]byte, 1)
