@@ -6,7 +6,7 @@ const seqd = require("../lib/index.js");
 const { Daemon } = require("./support/daemon.js");
 const { MONGOOSES } = require("./support/mongooses.js");
 const { startServers } = require("./support/servers.js");
-const { errorOf } = require("./support/waiting.js");
+const { errorOf, until } = require("./support/waiting.js");
 
 let daemon;
 let client;
@@ -380,8 +380,13 @@ for (const [version, name] of MONGOOSES) {
 
     test("20 programs at once, and the daemon killed meanwhile: each number once", async () => {
       const Model = await model({}, { number: { type: Number, unique: true } });
-      const creating = Promise.all(Array.from({ length: 20 }, async () => { for (let count = 0; count < 20; ++count) await Model.create({}); }));
+      let created = 0;
+      const creating = Promise.all(Array.from({ length: 20 }, async () => {
+        for (let count = 0; count < 20; ++count, ++created) await Model.create({});
+      }));
+      await until("some are created", () => created >= 20);
       await daemon.kill();
+      assert.ok(created < 400);
       daemon.spawn();
       await creating;
       assert.deepEqual(await stored(Model), Array.from({ length: 400 }, (_, index) => index + 1));

@@ -240,19 +240,34 @@ def test_AChildThatPythonDoesNotKnowOfHasBlocksOfItsOwn(daemon):
     check(daemon, received)
 
 
+def until_a_block(client):
+    """Takes IDs until one came out of a block: before that they are single requests."""
+    ids = array("q")
+
+    def is_there():
+        ids.append(client.next("orders"))
+        handle = client._blocks._handles.get("orders")  # pylint: disable=protected-access
+        return handle is not None and handle.gave
+
+    wait_for("a block", is_there)
+    return ids
+
+
 def test_AForkInASignalHandlerLeavesTheParentItsId(daemon):
     """The handler runs where libseqd has given the ID to the call already: the child's call must not return it, too."""
     client = seqd.Client(daemon.socket, timeout=LONG, blocks=True)
-    own = array("q", [client.next("orders")])
+    own = array("q")
     blocks = client._blocks  # pylint: disable=protected-access
-    real, children = blocks._next, []  # pylint: disable=protected-access
+
+    own.extend(until_a_block(client))
+    real, children, codes = blocks._next, [], []  # pylint: disable=protected-access
     parent = os.getpid()
 
     def interrupted(*arguments):
         blocks._next = real  # pylint: disable=protected-access
-        code = real(*arguments)
+        codes.append(real(*arguments))
         children.append(os.fork())
-        return code
+        return codes[-1]
 
     blocks._next = interrupted  # pylint: disable=protected-access
     try:
@@ -263,6 +278,7 @@ def test_AForkInASignalHandlerLeavesTheParentItsId(daemon):
     if os.getpid() != parent:
         os._exit(0 if refused and client.next("orders") not in own else 1)
     assert not refused and os.waitpid(children[0], 0)[1] == 0
+    assert codes == [0], "libseqd gave no ID: the block was used up"
     own.extend(client.next("orders") for _ in range(100))
     client.close()
     check(daemon, [own], lost=1)
@@ -494,10 +510,11 @@ def test_NothingIsLeftBehind(daemon):
 
     def once():
         with seqd.Client(daemon.socket, blocks=True) as client:
-            client.next("orders")
+            until_a_block(client)
         dropped = seqd.Client(daemon.socket, blocks="auto")
-        dropped.next("orders")
-        dropped.next("single")
+        until_a_block(dropped)
+        for _ in range(2):
+            dropped.next("single")
 
     once()
     gc.collect()
