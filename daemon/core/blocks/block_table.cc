@@ -11,8 +11,15 @@ namespace {
 // The blocks of one client, in the order of their slots.
 template <typename Blocks>
 auto of_client(Blocks& blocks, ClientId client) {
-  return std::ranges::subrange(blocks.lower_bound({client, 0}),
-                               blocks.lower_bound({client + 1, 0}));
+  using Iterator = decltype(blocks.begin());
+  // As std::ranges::subrange, which clang 14 does not compile with the library of GCC 12.
+  struct Part {
+    Iterator begin() const { return first; }
+    Iterator end() const { return last; }
+    Iterator first;
+    Iterator last;
+  };
+  return Part{blocks.lower_bound({client, 0}), blocks.lower_bound({client + 1, 0})};
 }
 
 BlockPlace place_of(const Block& block) {
