@@ -166,9 +166,9 @@ Result<SequenceId> look_up(const MethodContext& context, Session& session, std::
 
 // --- repeats
 
-bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgid,
-              SequenceId sequence, IssueKind kind, std::int64_t count, bool at_most) {
-  if (session.client == 0) return true;
+bool is_fresh_of_client(const MethodContext& context, Session& session, std::uint32_t msgid,
+                        SequenceId sequence, IssueKind kind, std::int64_t count, bool at_most) {
+  ASSERT(session.client != 0);
   if (msgid == 0) {
     answer_error(session, msgid,
                  bad_request("the request numbers of a client with an identity begin at 1"));

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "daemon/rpc/methods.h"
+#include "daemon/rpc/session.h"
 
 namespace seqd {
 
@@ -38,8 +39,14 @@ SequenceId served_from(const MethodContext& context, const Session& session, std
 
 // True when the request is to be served, as is any of a client without an identity; else it is
 // answered already. `at_most`: a repeat may have been issued fewer IDs.
-bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgid,
-              SequenceId sequence, IssueKind kind, std::int64_t count, bool at_most = false);
+bool is_fresh_of_client(const MethodContext& context, Session& session, std::uint32_t msgid,
+                        SequenceId sequence, IssueKind kind, std::int64_t count, bool at_most);
+inline bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgid,
+                     SequenceId sequence, IssueKind kind, std::int64_t count,
+                     bool at_most = false) {
+  return session.client == 0 ||
+         is_fresh_of_client(context, session, msgid, sequence, kind, count, at_most);
+}
 
 void wait_for(const MethodContext& context, Session& session, std::uint32_t msgid,
               SequenceId sequence, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);

@@ -1,5 +1,5 @@
 // CounterFloor: what this host knows of advances of a sequence's counter: the floor that they left
-// in the store, as it was last read, and those that this host has under way. Owned by its Sequence;
+// in the store, as it was last read, and those that this host has begun. Owned by its Sequence;
 // loop thread.
 #pragma once
 
