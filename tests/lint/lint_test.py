@@ -129,6 +129,7 @@ class Checks(unittest.TestCase):
         self.assert_one(sizes.check, "daemon/core/a.h", "\n" * 150)
         self.assert_one(sizes.check, "daemon/core/a.cc", "\n" * 400)
         self.assert_one(sizes.check, "daemon/core/a_test.cc", "\n" * 700)
+        self.assert_one(sizes.check, "client-lib/node/tests/a.test.js", "\n" * 400)
 
     def test_files_just_below_the_limit_are_good(self):
         self.assertEqual([], self.complaints(sizes.check, {

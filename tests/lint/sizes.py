@@ -9,7 +9,7 @@ import tree as project
 
 HEADER, PUBLIC_HEADER, SOURCE, TEST = 150, 200, 400, 700
 INSTALLED = tuple("client-lib/" + name for name in ("seqd.h", "seqd_blocks.h", "seqd_codes.h", "seqd.hpp", "seqd_blocks.hpp", "seqd_result.hpp"))
-MEASURED = {".h", ".hpp", ".c", ".cc", ".py", ".sh"}
+MEASURED = {".h", ".hpp", ".c", ".cc", ".py", ".sh", ".js", ".mjs", ".ts", ".mts"}
 
 
 def limit_of(name):

@@ -393,10 +393,3 @@ for (const [version, name] of MONGOOSES) {
     });
   });
 }
-
-test("options are checked when the schema is made", () => {
-  const { Schema } = require("mongoose");
-  for (const options of [undefined, {}, { field: "number" }, { sequence: "orders" }, { field: "n", sequence: "s", colour: 1 }, { fields: [] }, { fields: [{ field: "n" }] },
-    { fields: [{ field: "n", sequence: "s" }], text: true }, { field: "_id", sequence: "s" }])
-    assert.throws(() => new Schema({}).plugin(seqd.mongoose, options), { code: "ARGUMENT" });
-});

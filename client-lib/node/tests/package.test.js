@@ -108,13 +108,3 @@ describe("tsc --strict", () => {
   for (const config of ["tsconfig.json", "tsconfig.own.json", "tsconfig.alone.json"])
     test(config, () => run(process.execPath, [require.resolve("typescript/bin/tsc"), "-p", path.join(__dirname, "types", config)], PACKAGE));
 });
-
-test("files are short", () => {
-  for (const place of ["lib", "tests", "types", "bench"]) {
-    for (const name of readdirSync(path.join(PACKAGE, place), { recursive: true })) {
-      if (!/\.(m?js|d\.m?ts|py)$/.test(name)) continue;
-      const lines = readFileSync(path.join(PACKAGE, place, name), "utf8").split("\n").length;
-      assert.ok(lines < 400, `${name}: ${lines} lines`);
-    }
-  }
-});
