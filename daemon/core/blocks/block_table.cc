@@ -268,11 +268,7 @@ void BlockTable::restore(const StateImage& image) {
       count_page(owner, user);
     }
   }
-  // Before a sequence is restored: it may end its blocks at once.
   if (pages_ != nullptr) pages_->keep_only(absent_);
-}
-
-void BlockTable::await_clients() {
   if (!absent_.empty()) absent_timer_.start(kReturnMs, [this] { end_absent(); });
 }
 

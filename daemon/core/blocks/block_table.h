@@ -90,10 +90,9 @@ class BlockTable {
   // True: one of the client's has ended.
   bool end_some(ClientId client, const std::function<bool(const Block&)>& over);
 
-  // Restores the blocks that an earlier process granted, and their pages. Then, once: waits for
-  // their clients to reconnect.
+  // Once: restores the blocks that an earlier process granted, and their pages; waits for their
+  // clients to reconnect.
   void restore(const StateImage& image);
-  void await_clients();
   // A client has identified itself, on that connection. Where its page is lost, its blocks end as
   // gaps, and it may open another page.
   void client_back(ClientId client, SessionId session);

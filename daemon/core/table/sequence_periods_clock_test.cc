@@ -279,6 +279,7 @@ TEST_CASE("AdvanceOfALaterPeriodStopsNoneBeforeIt", "[core][period]") {
   }
   for (int day = 1; day < 10; ++day) {
     here.world.time.wall_set_ms += kDayMs;
+    if (day == 7) continue;  // a period without an ID
     here.wait(60'000);
     CAPTURE(day, here.world.status.text());
     REQUIRE(here.one() == 1);
@@ -286,8 +287,8 @@ TEST_CASE("AdvanceOfALaterPeriodStopsNoneBeforeIt", "[core][period]") {
   here.world.time.wall_set_ms += kDayMs;
   CHECK(here.one() == 500);
   CHECK(here.of("orders") == here.of(later));
-  // From now on it is: a clock that is set back by more than what is kept is noticed.
-  here.world.time.wall_set_ms -= 14 * kDayMs;
+  // From now on it is: a counter of three days before may have been removed.
+  here.world.time.wall_set_ms -= 3 * kDayMs;
   CHECK(here.one() == 0);
   CHECK(here.world.status.code() == ErrorCode::SEQ_REGRESSED);
 }

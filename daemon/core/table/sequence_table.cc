@@ -41,8 +41,7 @@ void SequenceTable::restore(const StateImage& image) {
     for (const std::string& form : known.forms) budgets_.form_defined(form);
   }
   scopes_.restore(image);
-  blocks_.restore(image);
-  blocks_.await_clients();  // before a sequence that may not be served ends its blocks
+  blocks_.restore(image);  // before a sequence that may not be served ends its blocks
   Moves moves(image);
   for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence, moves);
   restore_names(image);
