@@ -215,6 +215,31 @@ TEST_CASE("TextsThatWaitWhileTheFormatChangesAreRefusedAndUseNoId", "[text_forms
   CHECK(service.world.core.table->at(id).totals().issued == available + 2);
 }
 
+// Who is refused for another reason has not got what is missing.
+TEST_CASE("ATextThatIsRefusedLeavesWhatOthersHaveFailedFor", "[text_forms]") {
+  FormService service;
+  service.set("{number:6}");
+  CHECK(service.text() == "000001");
+  CoreWorld& core = service.world.core;
+  const Sequence& ids = core.table->at(core.table->find("ids"));
+  const std::int64_t missing = ids.available() + 1'000;
+  using Kind = ScriptedStore::LeaseScript::Kind;
+  core.store.leases.assign(100, {Kind::refuse});
+  core.store.leases.front() = {.kind = Kind::grant, .late = true};
+  service.world.send(*service.line, range_request(7, "ids", ids.available() + 1));
+  service.world.send(*service.line, request("next_text", "ids"));
+  service.world.settle();
+  REQUIRE(ids.waiters().size() == 2);
+  service.set("{number:6,base16}");
+  service.reload();
+  static_cast<void>(core.range("ids", missing, Caller{}, 0));
+  REQUIRE(ids.waiters().short_of() == missing);
+  REQUIRE(core.store.deliver_late());
+  service.world.settle();
+  CHECK(ids.waiters().empty());
+  CHECK(ids.waiters().short_of() == missing);
+}
+
 TEST_CASE("ReloadRecordsNoFormWhileNoTextIsIssued", "[text_forms]") {
   FormService service;
   service.set("{number:6}");
