@@ -14,6 +14,7 @@
 
 #include "daemon/core/insert/insert_store.h"
 #include "daemon/core/leasing/lease_store.h"
+#include "daemon/core/registers/register_store.h"
 #include "daemon/core/upkeep/purge_store.h"
 
 namespace seqd {
@@ -64,6 +65,10 @@ class BlockingStore {
   virtual std::vector<InsertOutcome> insert(const InsertBatch& batch);
   virtual Result<CounterPage> find_counters(const CounterQuery& query);
   virtual std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal);
+  // See daemon/core/registers/register_store.h. Here they are for stores that keep none.
+  virtual Result<RegisterReading> read_register(const RegisterQuery& query);
+  virtual RegisterOutcome write_register(const RegisterWrite& write);
+  virtual Result<std::vector<NumberRecord>> list_register(const RegisterPageQuery& query);
   // How many calls may run at the same time, >= 1. Constant.
   virtual int concurrency() const = 0;
   // How many inserts may run beside them; they may look for an outcome for long. 0: it inserts

@@ -143,4 +143,24 @@ std::vector<RemovalOutcome> BlockingStore::remove_counters(const CounterRemoval&
   return {{RemovalOutcome::Kind::failed, no_keys_in_order()}};
 }
 
+namespace {
+
+Status no_registers() {
+  return {ErrorCode::CONFIG, "registers are kept in sqlite stores only"};
+}
+
+}  // namespace
+
+Result<RegisterReading> BlockingStore::read_register(const RegisterQuery& /*query*/) {
+  return no_registers();
+}
+
+RegisterOutcome BlockingStore::write_register(const RegisterWrite& /*write*/) {
+  return {RegisterOutcome::Kind::failed, 0, no_registers()};
+}
+
+Result<std::vector<NumberRecord>> BlockingStore::list_register(const RegisterPageQuery& /*query*/) {
+  return no_registers();
+}
+
 }  // namespace seqd

@@ -34,7 +34,7 @@ FLOORS = (
     ("text",),
     ("settings", "log"),
     ("context",),
-    ("leasing", "ranges", "blocks", "clients", "names", "history", "insert"),
+    ("leasing", "ranges", "blocks", "clients", "names", "history", "insert", "registers"),
     ("sequence",),
     ("rates", "stores"),
     ("table",),

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/store/sqlite/sqlite_register.h"
 
 namespace seqd {
 namespace {
@@ -139,6 +140,12 @@ Result<std::optional<SqliteStore::CounterState>> SqliteStore::read_counter(
   if (code == SQLITE_DONE) return std::optional<CounterState>();
   if (code != SQLITE_ROW) return connection_->error();
   const std::string_view word = query.text(1);
+  if (word == SqliteRegister::kMark) {
+    return Status(ErrorCode::WRONG_MODE,
+                  fmt::format("{} belongs to a register, whose numbers have keys: lease from a "
+                              "counter of another name (sequence.key)",
+                              where(binding)));
+  }
   const Meaning marked = word == "last"   ? Meaning::last
                          : word == "next" ? Meaning::next
                                           : Meaning::unset;

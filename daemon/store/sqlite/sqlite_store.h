@@ -59,6 +59,9 @@ class SqliteStore final : public BlockingStore {
   Result<InstanceRecords> forget(const ForgetRequest& request) override;
   Result<CounterPage> find_counters(const CounterQuery& query) override;
   std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal) override;
+  Result<RegisterReading> read_register(const RegisterQuery& query) override;
+  RegisterOutcome write_register(const RegisterWrite& write) override;
+  Result<std::vector<NumberRecord>> list_register(const RegisterPageQuery& query) override;
   int concurrency() const override { return 1; }
 
  private:
@@ -80,6 +83,8 @@ class SqliteStore final : public BlockingStore {
   Status begin();
   // The same to change the file. SEQ_REGRESSED, and nothing is begun: it is an older copy.
   Status begin_change(OlderCopy older = OlderCopy::refused);
+  // The same for a register: nothing is begun where the file is older than the host knows.
+  Status begin_register(const RegisterPlace& place);
   void remember_older_copy();
   Status count_commit();
   std::string where(const CounterBinding& binding) const;
