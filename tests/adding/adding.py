@@ -49,9 +49,10 @@ def copy_tree(to):
 
 
 def is_listed(path, paragraph):
-    """Whether a list names the file, or the folder of a new one."""
+    """Whether a list names the file, or the folder of a new one, or says where a new folder is."""
     paragraph = " ".join(paragraph.split())
-    return any(word in paragraph for word in (path, Path(path).name, str(Path(path).parent)))
+    parent = Path(path).parent
+    return any(word in paragraph for word in (path, Path(path).name, str(parent), f"a folder of {parent.parent}"))
 
 
 def apply(tree, dummy, paragraph):
