@@ -4,7 +4,7 @@
 
 namespace seqd {
 
-InsertAccounts::Place::Place(InsertAccounts& accounts, InsertQueue& queue, FairShare& places,
+InsertAccounts::Place::Place(InsertAccounts& accounts, RequestQueue& queue, FairShare& places,
                              SessionId session, UserId user, std::int64_t bytes)
     : accounts_(accounts),
       queue_(&queue),
@@ -34,7 +34,7 @@ void InsertAccounts::Place::leave_session() {
   if (--found->second == 0) accounts_.waits_.erase(found);
 }
 
-std::unique_ptr<InsertAccounts::Place> InsertAccounts::add(InsertQueue& queue, FairShare& places,
+std::unique_ptr<InsertAccounts::Place> InsertAccounts::add(RequestQueue& queue, FairShare& places,
                                                            SessionId session, UserId user,
                                                            std::size_t document) {
   const std::int64_t bytes = static_cast<std::int64_t>(document) + kEntryBytes;
@@ -42,8 +42,8 @@ std::unique_ptr<InsertAccounts::Place> InsertAccounts::add(InsertQueue& queue, F
   return std::make_unique<Place>(*this, queue, places, session, user, bytes);
 }
 
-std::vector<InsertQueue*> InsertAccounts::waited_for_by(SessionId session) const {
-  std::vector<InsertQueue*> queues;
+std::vector<RequestQueue*> InsertAccounts::waited_for_by(SessionId session) const {
+  std::vector<RequestQueue*> queues;
   for (auto at = waits_.lower_bound({session, nullptr}); at != waits_.end(); ++at) {
     if (at->first.first != session) break;
     queues.push_back(at->first.second);

@@ -15,7 +15,7 @@
 
 namespace seqd {
 
-class InsertQueue;
+class RequestQueue;
 
 class InsertAccounts {
  public:
@@ -27,7 +27,7 @@ class InsertAccounts {
   // A document that is counted, until this is destroyed: so it is returned on every path.
   class Place {
    public:
-    Place(InsertAccounts& accounts, InsertQueue& queue, FairShare& places, SessionId session,
+    Place(InsertAccounts& accounts, RequestQueue& queue, FairShare& places, SessionId session,
           UserId user, std::int64_t bytes);
     ~Place();
     Place(const Place&) = delete;
@@ -37,7 +37,7 @@ class InsertAccounts {
 
    private:
     InsertAccounts& accounts_;
-    InsertQueue* const queue_;
+    RequestQueue* const queue_;
     FairShare& places_;
     const SessionId session_;
     const UserId user_;
@@ -47,20 +47,20 @@ class InsertAccounts {
 
   // Null: the user has its share, or there is no room. `places` are those of the queue, of which
   // the document takes one; they outlive it.
-  std::unique_ptr<Place> add(InsertQueue& queue, FairShare& places, SessionId session, UserId user,
+  std::unique_ptr<Place> add(RequestQueue& queue, FairShare& places, SessionId session, UserId user,
                              std::size_t document);
   void inserted() { ++inserted_; }
 
   std::int64_t waiting() const { return waiting_; }
   std::int64_t total_inserted() const { return inserted_; }
   std::int64_t bytes() const { return bytes_.used(); }
-  std::vector<InsertQueue*> waited_for_by(SessionId session) const;
+  std::vector<RequestQueue*> waited_for_by(SessionId session) const;
 
  private:
   FairShare bytes_{kMostBytes, 1};
   std::int64_t waiting_ = 0;
   std::int64_t inserted_ = 0;
-  std::map<std::pair<SessionId, InsertQueue*>, std::int64_t> waits_;  // how many documents
+  std::map<std::pair<SessionId, RequestQueue*>, std::int64_t> waits_;  // how many documents
 };
 
 }  // namespace seqd

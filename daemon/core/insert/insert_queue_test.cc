@@ -77,16 +77,16 @@ TEST_CASE("DocumentsThatComeWhileABatchIsUnderWayShareTheNextOne", "[insert]") {
 TEST_CASE("ABatchIsBoundedByDocumentsAndByBytes", "[insert]") {
   Desk desk;
   REQUIRE(desk.send("first").ok());
-  for (std::size_t i = 0; i < InsertQueue::kMostDocuments + 1; ++i)
+  for (std::size_t i = 0; i < InsertQueue::kMostRequests + 1; ++i)
     REQUIRE(desk.send("small " + std::to_string(i)).ok());
   for (char letter : {'x', 'y', 'z'})
     REQUIRE(desk.send(std::string(InsertQueue::kMostBatchBytes, letter)).ok());
   desk.settle();
   REQUIRE(desk.store.batches.size() == 6);
-  CHECK(desk.store.batches[1].items.size() == InsertQueue::kMostDocuments);
+  CHECK(desk.store.batches[1].items.size() == InsertQueue::kMostRequests);
   CHECK(desk.store.batches[2].items.size() == 1);
   CHECK(desk.store.batches[3].items.size() == 1);
-  CHECK(desk.answers.size() == InsertQueue::kMostDocuments + 5);
+  CHECK(desk.answers.size() == InsertQueue::kMostRequests + 5);
 }
 
 TEST_CASE("WhatOthersWereFasterWithIsTriedAgainInOrderAndPausesGrow", "[insert]") {

@@ -43,9 +43,9 @@ Result<InsertQueue*> InsertQueues::open(std::string_view name) {
   return held.queue.get();
 }
 
-Status InsertQueues::insert(std::string_view name, InsertQueue::Request request) {
+Status InsertQueues::insert(std::string_view name, InsertQueue::Wanted wanted) {
   const Result<InsertQueue*> queue = open(name);
-  return queue.ok() ? (*queue)->add(std::move(request)) : queue.status();
+  return queue.ok() ? (*queue)->add(std::move(wanted)) : queue.status();
 }
 
 const InsertQueue* InsertQueues::find(std::string_view name) const {
@@ -74,7 +74,7 @@ std::vector<InsertQueues::View> InsertQueues::list(std::string_view after, std::
 }
 
 void InsertQueues::cancel(SessionId session, const Refusal& why) {
-  for (InsertQueue* queue : accounts_.waited_for_by(session)) {
+  for (RequestQueue* queue : accounts_.waited_for_by(session)) {
     const Status refused = why ? why(queue->name()) : Status();
     if (!why || !refused.ok()) queue->cancel(session, refused);
   }

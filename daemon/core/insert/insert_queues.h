@@ -30,7 +30,7 @@ class InsertQueues {
                std::size_t most_sequences);
 
   // See InsertQueue::add(). The name is well-formed.
-  Status insert(std::string_view name, InsertQueue::Request request);
+  Status insert(std::string_view name, InsertQueue::Wanted wanted);
   // Null: not used yet.
   const InsertQueue* find(std::string_view name) const;
   std::optional<View> view(std::string_view name) const;  // the same

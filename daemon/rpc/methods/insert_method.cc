@@ -149,13 +149,13 @@ void method_insert(const MethodContext& context, Session& session,
                                     "\" has leased ranges and issues IDs: take them with next, or "
                                     "configure a sequence of another name with mode = \"insert\""});
   }
-  InsertQueue::Request request;
-  request.session = session.id;
-  request.user = session.peer.uid;
-  request.document = std::string(wanted->document);
-  request.timeout_ms = wanted->timeout_ms;
-  request.unique = std::string(wanted->unique);
-  request.done =
+  InsertQueue::Wanted insert;
+  insert.session = session.id;
+  insert.user = session.peer.uid;
+  insert.document = std::string(wanted->document);
+  insert.timeout_ms = wanted->timeout_ms;
+  insert.unique = std::string(wanted->unique);
+  insert.done =
       [reply = defer(context, session, message, wanted->name)](const Result<std::int64_t>& id) {
         if (!id.ok()) return reply.fail(id.status());
         reply.answer([&](Session& found) {
@@ -163,7 +163,7 @@ void method_insert(const MethodContext& context, Session& session,
           protocol::append_id_reply(found.out, reply.msgid, *id);
         });
       };
-  asked(session, message, context.inserts->insert(wanted->name, std::move(request)));
+  asked(session, message, context.inserts->insert(wanted->name, std::move(insert)));
 }
 
 }  // namespace seqd
