@@ -60,6 +60,7 @@ def apply(tree, dummy, paragraph):
         assert is_listed(edit.path, paragraph), f"HACKING.md, {dummy.kind}: does not name {edit.path}"
         path = tree / edit.path
         if not edit.behind:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(edit.text)
             continue
         before, found, after = path.read_text().partition(edit.behind)
