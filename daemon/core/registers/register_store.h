@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -91,6 +92,19 @@ struct RegisterPageQuery {
   std::int64_t after = 0;            // only numbers above this one
   std::optional<NumberState> state;  // only those
   std::size_t limit = 0;
+};
+
+// Asynchronous, as LeaseStore: every verb answers exactly once on the loop thread, never before the
+// call returned.
+class RegisterStore {
+ public:
+  virtual ~RegisterStore() = default;
+  virtual void read_register(const RegisterQuery& query,
+                             std::function<void(Result<RegisterReading>)> done) = 0;
+  virtual void write_register(const RegisterWrite& write,
+                              std::function<void(RegisterOutcome)> done) = 0;
+  virtual void list_register(const RegisterPageQuery& query,
+                             std::function<void(Result<std::vector<NumberRecord>>)> done) = 0;
 };
 
 }  // namespace seqd
