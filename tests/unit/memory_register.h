@@ -17,7 +17,7 @@ namespace seqd {
 
 class MemoryRegister final : public RegisterStore {
  public:
-  enum class Fault { none, refused, lost, lost_and_applied };
+  enum class Fault { none, refused, lost, lost_and_applied, late };
 
   void read_register(const RegisterQuery& query,
                      std::function<void(Result<RegisterReading>)> done) override {
@@ -49,19 +49,14 @@ class MemoryRegister final : public RegisterStore {
       faults.pop_front();
     }
     RegisterOutcome outcome{RegisterOutcome::Kind::all, 0, {}};
-    if (fault != Fault::refused && fault != Fault::lost) {
-      while (outcome.done < write.changes.size() && outcome.kind == RegisterOutcome::Kind::all) {
-        if (apply(write.place, write.changes[outcome.done])) {
-          ++outcome.done;
-        } else {
-          outcome.kind = RegisterOutcome::Kind::changed;
-        }
-      }
-    }
+    if (fault == Fault::none || fault == Fault::lost_and_applied) outcome = apply_all(write);
+    if (fault == Fault::late) late_.push_back(write);
     const Status away(ErrorCode::UNAVAILABLE, "the store is away");
-    if (fault == Fault::refused) outcome = {RegisterOutcome::Kind::failed, 0, away};
-    if (fault == Fault::lost || fault == Fault::lost_and_applied)
+    if (fault == Fault::refused) {
+      outcome = {RegisterOutcome::Kind::failed, 0, away};
+    } else if (fault != Fault::none) {
       outcome = {RegisterOutcome::Kind::unknown, 0, away};
+    }
     later([done, outcome] { done(outcome); });
   }
 
@@ -78,6 +73,14 @@ class MemoryRegister final : public RegisterStore {
     const auto answer = std::move(answers_.front());
     answers_.pop_front();
     answer();
+    return true;
+  }
+
+  // The oldest write that was given up and arrives now. False: there is none.
+  bool apply_late() {
+    if (late_.empty()) return false;
+    apply_all(late_.front());
+    late_.pop_front();
     return true;
   }
 
@@ -102,6 +105,16 @@ class MemoryRegister final : public RegisterStore {
   int reads = 0;
 
  private:
+  RegisterOutcome apply_all(const RegisterWrite& write) {
+    RegisterOutcome outcome{RegisterOutcome::Kind::all, 0, {}};
+    for (; outcome.done < write.changes.size(); ++outcome.done) {
+      if (apply(write.place, write.changes[outcome.done])) continue;
+      outcome.kind = RegisterOutcome::Kind::changed;
+      break;
+    }
+    return outcome;
+  }
+
   std::int64_t highest(const RegisterPlace& place) const {
     std::int64_t found = 0;
     for (const auto& [at, record] : records) {
@@ -165,6 +178,7 @@ class MemoryRegister final : public RegisterStore {
   void later(std::function<void()> answer) { answers_.push_back(std::move(answer)); }
 
   std::deque<std::function<void()>> answers_;
+  std::deque<RegisterWrite> late_;
 };
 
 }  // namespace seqd
