@@ -14,6 +14,8 @@ class CounterFloor {
  public:
   // Nothing below it may be issued any more; see AdvanceRequest::withdraw.
   std::int64_t ordinal() const { return floor_; }
+  // The store has answered what it is; until then it is not known, and 0 here.
+  bool is_read() const { return read_; }
   // An advance is under way: until its end nothing is returned.
   bool is_advancing() const { return advances_ > 0; }
   // The older copy, which its database is, was advanced above all that was leased before.
@@ -27,13 +29,15 @@ class CounterFloor {
     const std::int64_t raised = std::max(raised_to_, high_water);
     raised_to_ = restored && reading.floor >= raised ? reading.floor : 0;
     floor_ = std::max(floor_, reading.floor);
+    read_ = true;
   }
   void forget_raised() { raised_to_ = 0; }
 
  private:
   std::int64_t floor_ = 0;
   std::int64_t raised_to_ = 0;  // 0: it is not
-  std::int64_t advances_ = 0;
+  std::int32_t advances_ = 0;
+  bool read_ = false;
 };
 
 }  // namespace seqd

@@ -207,6 +207,7 @@ void Sequence::prepare() {
     return;
   if (may_meet_parked(*this)) {
     if (gate_.state() == SequenceGate::State::looking) return;
+    if (!floor_.is_read() && !context_.scope.last_error().ok()) return look_again();
     return counter_regressed(
         {ErrorCode::SEQ_REGRESSED,
          "ranges that are parked at the counter to which \"" + name() +
@@ -222,6 +223,16 @@ void Sequence::prepare() {
       replenisher_.next_lease({name(), settings(), held(), out(), demand, totals().issued});
   if (!count.ok()) return cannot_lease(count.status());
   if (*count > 0) slot_.begin_lease(*count);
+}
+
+// The store is away, and the floor is not known: it may be above all that is parked.
+void Sequence::look_again() {
+  replenisher_.failed(
+      {ErrorCode::UNAVAILABLE, "the floor of the counter to which it moves could not be read"});
+  replenisher_.pause(replenisher_.next_delay_ms(false), [this] {
+    if (!floor_.is_read()) context_.table.look(id());
+    touch();
+  });
 }
 
 // --- what came of a lease
@@ -265,6 +276,7 @@ bool Sequence::counter_read(const CounterReading& reading) {
                            std::to_string(reading.floor) +
                            ": it was set back; move it forward (seqctl advance)"});
   }
+  if (!floor_.is_read() && may_meet_parked(*this)) replenisher_.mended();  // see look_again()
   floor_.read(reading, context_.scope.restored(), definition_.high_water());
   withdraw();
   touch();

@@ -95,9 +95,8 @@ class Sequence final : private LeaseSlot::Owner {
   // --- over the end of a process, and of an ownership: sequence_restart.cc
   void restore(const SequenceImage& image);  // what the log had at the start
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;  // for a new log
-  void scope_owned();  // its scope was won: leases and reservations may continue
-  // Its scope was lost to another daemon: all is a gap. False: the log waits, call again.
-  bool scope_lost();
+  void scope_owned();       // its scope was won: leases and reservations may continue
+  bool scope_lost();        // to another daemon: all is a gap. False: the log waits, call again
   bool give_up_restored();  // the same, where its database is an older copy
   void begin_again();
   DrainReport give_up(const std::string& why, GapCause cause);  // all is a gap, without the store
@@ -121,6 +120,7 @@ class Sequence final : private LeaseSlot::Owner {
   void prepare();
   void withdraw();  // what is below the floor or above the maximum, blocks too, becomes a gap
   void withdraw_available();  // the same, but for blocks
+  void look_again();
   void fail_stopped();
   void go_on();
   void want_nothing();  // these three: sequence_drain.cc

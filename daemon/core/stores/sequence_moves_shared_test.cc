@@ -132,6 +132,39 @@ TEST_CASE("AnAdvanceThatFailsLetsNoParkedRangeBeLeased", "[moves]") {
   CHECK(mover.take() == 500);
 }
 
+// Another host has moved before, and its advance left a floor; a first look does not find it.
+TEST_CASE("MoverThatCouldNotReadTheFloorLooksAgainByItself", "[moves]") {
+  using Read = ScriptedStore::ReadScript::Kind;
+  const int failures = GENERATE(1, 3);
+  const bool has_floor = GENERATE(false, true);
+  Mover mover({"orders"}, [](SequenceSettings& settings) { settings.reuse = Reuse::parked; });
+  mover.drain();
+  mover.settings().store = "central";
+  mover.central.next_id["orders"] = 500;
+  if (has_floor) mover.central.floors["orders"] = 11;
+  mover.central.parked["orders"] = {{400, 410}};
+  mover.central.readings.assign(failures, {Read::failed});
+  mover.restart();
+  mover.world().answers.sent.clear();
+  REQUIRE_FALSE(mover.world().next("orders", {}, 60'000).has_value());
+  mover.settle();
+  CHECK(mover.world().answers.sent.empty());
+  CHECK(mover.orders().stop_cause() == StopCause::none);
+  while (mover.world().answers.sent.empty()) {
+    mover.world().advance(mover.world().time.next_delay_ms().value());
+    mover.settle();
+  }
+  CHECK(mover.central.read_calls.size() == static_cast<std::size_t>(failures) + 1);
+  const Answer answer = mover.world().answers.sent.back();
+  if (has_floor) {
+    REQUIRE(answer.status.ok());
+    CHECK(answer.runs.front().first == 400);
+  } else {
+    CHECK(answer.status.code() == ErrorCode::SEQ_REGRESSED);
+    CHECK(mover.central.lease_calls.empty());
+  }
+}
+
 // Another host has moved before, and its advance left a floor.
 TEST_CASE("FloorAboveTheMarkIsEnoughForParkedRanges", "[moves]") {
   Mover mover({"orders"}, [](SequenceSettings& settings) { settings.reuse = Reuse::parked; });
