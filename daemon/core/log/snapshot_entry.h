@@ -31,9 +31,9 @@ struct SequenceTotals {
   bool operator==(const SequenceTotals&) const = default;
 };
 
-// The end of the highest range of which IDs were issued here or written off: what the high-water
-// mark is lowered to when the counter is (ReturnOpened). After the available ranges. Older
-// snapshots have none: then it is where the available ranges begin.
+// The end of the highest range of which IDs were issued here or written off, or leased elsewhere:
+// what the high-water mark is lowered to when the counter is (ReturnOpened). After the available
+// ranges. Older snapshots have none: then it is where the available ranges begin.
 struct UsedBelow {
   SequenceId sequence = 0;
   std::int64_t end = 0;

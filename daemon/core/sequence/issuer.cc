@@ -20,10 +20,9 @@ constexpr std::int64_t kReservationLongMs = 5'000;
 
 }  // namespace
 
-Issuer::Issuer(const SequenceDefinition& definition)
+Issuer::Issuer(SequenceDefinition& definition)
     : definition_(definition),
       totals_{.sequence = definition.id()},
-      used_below_(definition.high_water()),
       reserve_size_(std::min(kFirstReservation, definition.settings().max_unsynced)) {
   ASSERT(reserve_size_ >= 1);
 }
@@ -31,7 +30,7 @@ Issuer::Issuer(const SequenceDefinition& definition)
 void Issuer::restore(const SequenceImage& image) {
   ASSERT(all_in_log() && held_.ranges().empty());
   totals_ = image.totals;
-  used_below_ = image.used_below;
+  definition_.set_used_below(image.used_below);
   for (const AvailableRange& range : image.ranges)
     held_.add(IdRange(range.begin, range.end), range.lease);
 }
@@ -71,7 +70,7 @@ void Issuer::write() {
   const Issued issued = pending_->take();
   ASSERT(issued.begin < issued.end && issued.sequence == definition_.id());
   totals_.issued += issued.end - issued.begin;
-  used_below_ = std::max(used_below_, issued.end);
+  definition_.note_used(issued.end);
   context().core.log.append(issued);
   if (issued.client != 0) context().table.recorded(issued);
 }
@@ -85,7 +84,7 @@ std::pair<IdRange, Token> Issuer::take_block(std::int64_t at_most) {
 void Issuer::note_taken(std::int64_t begin, std::int64_t end, SessionId session) {
   ASSERT(all_in_log() && begin < end);
   totals_.issued += end - begin;
-  used_below_ = std::max(used_below_, end);
+  definition_.note_used(end);
   last_issued_ = end - 1;
   if (context().core.history != nullptr)
     context().core.history->issued(definition_.id(), begin, end, session);
@@ -104,7 +103,7 @@ void Issuer::note_leased(IdRange range, const Token& lease) {
 void Issuer::note_gap(const GapMade& gap, const Token& lease, const std::string& why) {
   ASSERT(gap.begin < gap.end);
   totals_.gaps += gap.end - gap.begin;
-  used_below_ = std::max(used_below_, gap.end);
+  definition_.note_used(gap.end);
   context().budgets.gap_made(gap.cause, gap.end - gap.begin);
   context().core.events.raise(
       gap_event(gap, definition_.name(), lease, context().scope.instance(), why));

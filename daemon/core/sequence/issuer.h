@@ -23,7 +23,7 @@ namespace seqd {
 class Issuer {
  public:
   // The definition outlives this.
-  explicit Issuer(const SequenceDefinition& definition);
+  explicit Issuer(SequenceDefinition& definition);
 
   const HeldRanges& held() const { return held_; }
   HeldRanges& held() { return held_; }  // the caller that removes a range records why
@@ -32,8 +32,8 @@ class Issuer {
   std::optional<std::int64_t> last_issued() const {
     return last_issued_ == 0 ? std::nullopt : std::optional(last_issued_);
   }
-  // End of what was issued or written off; see UsedBelow.
-  std::int64_t used_below() const { return used_below_; }
+  // See SequenceDefinition.
+  std::int64_t used_below() const { return definition_.used_below(); }
   bool all_in_log() const { return pending_ == nullptr; }
 
   // One ID. False: none is issuable.
@@ -90,11 +90,10 @@ class Issuer {
 
   // Issued in this turn, not in the log yet; null: nothing is. Of the SequenceBudgets.
   PendingIssue* pending_ = nullptr;
-  const SequenceDefinition& definition_;
+  SequenceDefinition& definition_;
   bool reserving_ = false;  // a reservation waits for the medium
   HeldRanges held_;
   SequenceTotals totals_;
-  std::int64_t used_below_;
   std::int64_t last_issued_ = 0;  // 0: none
   std::int64_t reserve_size_;
   std::int64_t reserved_at_ms_ = 0;

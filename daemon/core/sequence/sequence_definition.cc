@@ -14,6 +14,7 @@ SequenceDefinition::SequenceDefinition(const SequenceContext& context,
                                        std::shared_ptr<const SequenceSettings> settings,
                                        const std::string& key, const DefineSequence& definition)
     : high_water_(definition.high_water),
+      used_below_(definition.high_water),
       context_(context),
       settings_(std::move(settings)),
       name_(definition.name),
@@ -63,7 +64,14 @@ void SequenceDefinition::apply_settings(std::shared_ptr<const SequenceSettings> 
 void SequenceDefinition::raise_high_water(std::int64_t to) {
   if (to <= high_water_) return;
   high_water_ = to;
-  context_.core.log.append(logged());
+  record_mark(logged());
+}
+
+// Without the second entry a return of all that was leased since would lower the mark again.
+void SequenceDefinition::record_mark(const DefineSequence& definition) {
+  note_used(definition.high_water);
+  context_.core.log.append(definition);
+  context_.core.log.append(UsedBelow{id_, used_below_});
 }
 
 void SequenceDefinition::move_from(FormerCounter former) {
@@ -84,8 +92,8 @@ Status SequenceDefinition::record_move() {
   if (!context_.budgets.redefine(former_->definition, here))
     return {ErrorCode::BUSY, "the log has no room to move \"" + name_ +
                                  "\" to another counter (daemon.state_log_size)"};
-  context_.core.log.append(here);
   high_water_ = here.high_water;
+  record_mark(here);
   const std::string below = std::to_string(high_water_);
   context_.core.events.raise(
       {EventKind::sequence_moved,

@@ -7,6 +7,7 @@
 // record of that implies it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -49,6 +50,11 @@ class SequenceDefinition {
   void set_high_water(std::int64_t high_water) { high_water_ = high_water; }
   // Records that nothing below `to` is leased any more, if it is higher.
   void raise_high_water(std::int64_t to);
+  // End of what was issued or written off, or leased elsewhere; see UsedBelow. The first two are
+  // noted with their records.
+  std::int64_t used_below() const { return used_below_; }
+  void note_used(std::int64_t end) { used_below_ = std::max(used_below_, end); }
+  void set_used_below(std::int64_t end) { used_below_ = end; }
 
   // The counter that it moves from; null: the log has its own one.
   const FormerCounter* former() const { return former_.get(); }
@@ -66,11 +72,13 @@ class SequenceDefinition {
   };
 
   DefineSequence own() const;
+  void record_mark(const DefineSequence& definition);
   void keep_counter(const std::string& key, const std::string& binding);
 
   std::unique_ptr<const OwnCounter> counter_;    // null: that of name and settings
   std::unique_ptr<const FormerCounter> former_;  // see former()
   std::int64_t high_water_;
+  std::int64_t used_below_;
   const SequenceContext& context_;
   std::shared_ptr<const SequenceSettings> settings_;
   const std::string name_;

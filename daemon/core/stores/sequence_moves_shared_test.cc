@@ -73,6 +73,59 @@ TEST_CASE("NamesOfOneCounterShareNoMarkWhileTheyUseIt", "[moves]") {
   CHECK(sharing.take() == 32);
 }
 
+// A range that is leased for "orders", of which nothing is issued.
+void lease_for_nobody(Mover& mover) {
+  const Caller asking{9, 1, 0};
+  static_cast<void>(mover.world().range("orders", 5, asking, 60'000));
+  mover.world().turn();
+  mover.world().flush();
+  mover.world().table->cancel(asking.session);
+  mover.settle();
+  REQUIRE(mover.orders().available() == 10);
+}
+
+// The other name leased [21, 31) of this counter, and has moved.
+TEST_CASE("ReturnOfATailLowersNoMarkThatAnotherNameLeft", "[moves]") {
+  const int restarts = GENERATE(0, 1, 2);
+  Sharing sharing;
+  sharing.settings().reuse = Reuse::tail;
+  sharing.invoices().store = "central";
+  sharing.central.next_id["shared"] = 500;
+  sharing.restart();
+  REQUIRE(sharing.take("invoices") == 500);
+  for (int left = restarts; left > 0; --left) sharing.restart();
+  REQUIRE(sharing.orders().definition().high_water() == 31);
+  lease_for_nobody(sharing);
+  REQUIRE(sharing.drain().returned.size() == 1);
+  REQUIRE(sharing.world().store.next_id["shared"] == 31);
+  CHECK(sharing.orders().definition().high_water() == 31);
+  CHECK(sharing.high_water_in_log(1) == 31);
+  sharing.settings().store = "central";
+  sharing.central.next_id["shared"] = 26;
+  sharing.restart();
+  CHECK(sharing.code() == ErrorCode::SEQ_REGRESSED);
+}
+
+// What was leased from the former counter, though another host may have it now.
+TEST_CASE("ReturnOfATailLowersNoMarkOfTheFormerCounter", "[moves]") {
+  const bool restarts = GENERATE(false, true);
+  Mover mover({"orders"}, [](SequenceSettings& settings) { settings.reuse = Reuse::parked; });
+  REQUIRE(mover.drain().returned.size() == 1);
+  mover.settings().reuse = Reuse::tail;
+  mover.settings().store = "central";
+  mover.central.next_id["orders"] = 11;
+  mover.restart();
+  lease_for_nobody(mover);
+  if (restarts) mover.restart();
+  REQUIRE(mover.drain().returned.size() == 1);
+  REQUIRE(mover.central.next_id["orders"] == 11);
+  CHECK(mover.orders().definition().high_water() == 11);
+  CHECK(mover.recorded().high_water == 11);
+  mover.central.next_id["orders"] = 5;
+  mover.restart();
+  CHECK(mover.code() == ErrorCode::SEQ_REGRESSED);
+}
+
 // It comes to a counter where a range is parked.
 struct MoverToParked : Mover {
   MoverToParked()
