@@ -72,6 +72,33 @@ TEST_CASE("PeriodsMoveWithTheirNumbersAndLaterOnesBeginThere", "[moves]") {
   CHECK(mover.world().store.next_id.size() == 1);
 }
 
+// It moves behind what the other name leased from their counter, and is forgotten with that.
+TEST_CASE("PeriodThatIsForgottenBeforeItMovedLeavesTheMarkOfItsFormerCounter", "[moves]") {
+  Mover mover({"orders", "invoices"}, [](SequenceSettings& settings) {
+    settings.periods.period = "day";
+    settings.periods.rule = PeriodRule::make("day", nullptr).value();
+    settings.binding.key = "shared-{period}";
+  });
+  const std::int64_t marked = mover.world().sequence("invoices").definition().high_water();
+  REQUIRE(mover.orders().definition().high_water() < marked);
+  mover.drain();
+  mover.settings().store = "central";
+  mover.restart();
+  REQUIRE(mover.orders().definition().former() != nullptr);
+  const SequenceId first = mover.orders().id();
+  mover.world().time.wall_set_ms += 40 * kDayMs;
+  mover.issued.clear();
+  REQUIRE(mover.take() > 0);
+  for (int minutes = 0; minutes < 4; ++minutes) {
+    mover.world().advance(60'000);
+    mover.settle();
+  }
+  REQUIRE_FALSE(mover.world().table->sequences().contains(first));
+  const DefineName& known = mover.world().log.image.names.at("orders");
+  REQUIRE(known.forgotten.size() == 1);
+  CHECK(known.forgotten.front().high_water == marked);
+}
+
 TEST_CASE("MaximumHoldsBehindAMove", "[moves]") {
   Mover mover;
   mover.drain();

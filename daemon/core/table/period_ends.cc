@@ -106,7 +106,7 @@ void PeriodEnds::look_at(Sequence& sequence, std::int64_t forgotten_before_s) {
   const DefineName* const known = around_.names.find(base_of(sequence.name()));
   if (known == nullptr || place->begin_s + place->unsure_s >= known->newest_s) return;
   forget_(sequence, {place->begin_s - place->unsure_s, place->end_s + place->unsure_s,
-                     sequence.definition().high_water()});
+                     sequence.definition().leased_below()});
 }
 
 }  // namespace seqd
