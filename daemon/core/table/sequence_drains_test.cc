@@ -113,5 +113,29 @@ TEST_CASE("DrainThatWaitsForAClaimEndsAtItsTime", "[moves]") {
   CHECK(report->why.find("not claimed yet") != std::string::npos);
 }
 
+TEST_CASE("OrderToRemoveEndsWithWhoTookIt", "[moves]") {
+  Mover mover;
+  SequenceTable& table = *mover.world().table;
+  const CoreContext core{mover.world().time,
+                         mover.world().time,
+                         mover.world().random,
+                         mover.world().log,
+                         mover.world().events,
+                         mover.world().answers,
+                         nullptr};
+  const TableRefusals refusals;
+  int forgotten = 0;
+  int answers = 0;
+  {
+    SequenceOrders orders(
+        {core, mover.world().settings, refusals, table.sequences(), table.scopes()},
+        [&](Sequence&) { return ++forgotten > 0; });
+    orders.remove(mover.orders().id(), [&](const Status&) { ++answers; });
+  }
+  mover.world().time.advance(1'000);
+  CHECK(forgotten == 0);
+  CHECK(answers == 0);
+}
+
 }  // namespace
 }  // namespace seqd

@@ -164,7 +164,7 @@ Status SequenceOrders::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done
 
 // In another turn: the drain before it has ended in this one.
 void SequenceOrders::remove(SequenceId id, std::function<void(const Status&)> done) {
-  around_.core.timers.schedule(kRemoveMs, [this, id, done = std::move(done)] {
+  const auto later = [this, id, done = std::move(done)] {
     if (!around_.sequences.contains(id)) return done({});
     Sequence& sequence = around_.sequences.at(id);
     // A drain of everything counts on what there was when it began.
@@ -179,7 +179,8 @@ void SequenceOrders::remove(SequenceId id, std::function<void(const Status&)> do
                        "\" is in use: IDs are available or out, an operation is in progress, a "
                        "request waits, or a client may repeat a request; try again later"});
     done({});
-  });
+  };
+  around_.core.timers.schedule(kRemoveMs, alive_.guard(later));
 }
 
 }  // namespace seqd
