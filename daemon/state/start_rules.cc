@@ -52,9 +52,8 @@ bool has_dirty_scope(const StateImage& image) {
 // The image of one start being changed.
 class Transformation {
  public:
-  Transformation(const Judgement& judgement, StateImage& image, Random& random,
-                 std::int64_t wall_ms)
-      : judgement_(judgement), image_(image), random_(random), wall_ms_(wall_ms) {}
+  Transformation(const Judgement& judgement, StateImage& image, std::int64_t wall_ms)
+      : judgement_(judgement), image_(image), wall_ms_(wall_ms) {}
 
   Status forfeit(ScopeId scope) {
     ASSERT(image_.scopes.contains(scope));
@@ -82,12 +81,8 @@ class Transformation {
       Status status = image_.apply(LeaseClosed{id, intent.lease, LeaseEnd::untraceable, wall_ms_});
       if (!status.ok()) return status;
     }
-    // A daemon with another copy of this directory keeps the old instance.
-    DefineScope& definition = image_.scopes[scope];
-    definition.instance = random_token(random_);
-    definition.epoch = 0;
-    definition.state = ScopeState::clean;
-    definition.nonce = Token{};
+    // Without a claim it becomes another instance; another copy of this directory keeps the former.
+    image_.scopes[scope].epoch = 0;
     return {};
   }
 
@@ -130,7 +125,6 @@ class Transformation {
 
   const Judgement& judgement_;
   StateImage& image_;
-  Random& random_;
   const std::int64_t wall_ms_;
   Changes changes_;
 };
@@ -179,7 +173,7 @@ Judgement judge(const Evidence& evidence, const Recovered& recovered) {
 Result<Changes> carry_out(const Judgement& judgement, StateImage& image, Random& random,
                           std::int64_t wall_ms) {
   ASSERT(!judgement.is_older || judgement.verdict == Verdict::forfeit);
-  Transformation transformation(judgement, image, random, wall_ms);
+  Transformation transformation(judgement, image, wall_ms);
   if (judgement.verdict != Verdict::witness) {
     bool any_reduced = false;
     for (auto& [id, scope] : image.scopes) {

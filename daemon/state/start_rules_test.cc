@@ -94,5 +94,14 @@ TEST_CASE("WithAWitnessEveryStoreKeepsItsRangesAndReservesAgain") {
   CHECK(image.scopes.at(kOwned).state == ScopeState::owned);
 }
 
+TEST_CASE("AForfeitDrawsOneNewInstance") {
+  StateImage image = two_stores();
+  SeededRandom random(7);
+  const Judgement judgement{Verdict::forfeit, GapCause::no_witness, "", false};
+  REQUIRE(carry_out(judgement, image, random, 0).ok());
+  SeededRandom again(7);
+  CHECK(image.scopes.at(kOwned).instance == random_token(again));
+}
+
 }  // namespace
 }  // namespace seqd
