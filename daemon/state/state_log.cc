@@ -59,7 +59,8 @@ Status StateFiles::check_in_place() const {
     return Status(ErrorCode::FENCED,
                   directory->path() + (name.empty() ? "" : "/" + name) +
                       " was removed or replaced while seqd was using it; nothing more is issued. "
-                      "Restart seqd: it continues with the present files");
+                      "Restart seqd: it continues with the present files" +
+                      (found.ok() ? "" : " (" + found.status().text() + ")"));
   };
   Status status = leads_to("", identity);
   if (status.ok()) status = leads_to(lock_name, lock->identity());

@@ -303,6 +303,14 @@ TEST_CASE("AStateReplacedUnderTheDaemonIsNoticedBeforeTheNextReservation") {
   }
 }
 
+TEST_CASE("AStateThatCannotBeFoundIsNamedWithItsError") {
+  Fixture f;
+  f.world.disk.folder("state").names.erase("log.0");
+  f.process->issue(40);
+  CHECK(f.process->status.code() == ErrorCode::FENCED);
+  CHECK(f.process->status.text().find("log.0: no such file") != std::string::npos);
+}
+
 TEST_CASE("ALogDestroyedDuringAFlushLeavesTheFlushHarmless") {
   Fixture f;
   f.process->append(Acknowledged{1, 2});
