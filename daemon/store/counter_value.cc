@@ -77,6 +77,16 @@ Result<LeasedSpan> span_after(std::int64_t last_issued, const LeaseRequest& requ
   return LeasedSpan{last_issued + 1, last_issued + 1 + count};
 }
 
+Status check_not_below_floor(std::int64_t last_issued, std::int64_t floor,
+                             const LeaseRequest& request, const std::string& where) {
+  if (last_issued >= floor - 1) return {};
+  return {
+      ErrorCode::SEQ_REGRESSED,
+      fmt::format("{}: the counter has {} as the next ID, below its floor, {}: it was set back. "
+                  "`seqctl advance {} --yes` raises it to the floor",
+                  where, last_issued + 1, floor, request.sequence)};
+}
+
 Status missing_counter(const LeaseRequest& request, const std::string& where) {
   ASSERT(request.high_water > 0);
   return {ErrorCode::SEQ_REGRESSED,

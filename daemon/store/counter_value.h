@@ -51,6 +51,11 @@ Meaning meaning_of_new(const CounterBinding& binding);
 Result<LeasedSpan> span_after(std::int64_t last_issued, const LeaseRequest& request,
                               const std::string& where);
 
+// SEQ_REGRESSED when the counter is below its floor: IDs up to there may have been issued, also by
+// hosts whose high-water mark this request does not know.
+Status check_not_below_floor(std::int64_t last_issued, std::int64_t floor,
+                             const LeaseRequest& request, const std::string& where);
+
 // The error of a counter that a high-water mark above 0 says must exist.
 Status missing_counter(const LeaseRequest& request, const std::string& where);
 

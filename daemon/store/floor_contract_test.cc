@@ -57,6 +57,32 @@ STORE_TEST("an advance for every host makes a counter that is missing, with its 
   require_granted(store->lease(lease), 77, 87);
 }
 
+// A daemon knows the floor only once it has read it; another one may have a lower mark, or none.
+STORE_TEST("a counter that was set back below its floor grants nothing") {
+  TestType fixture;
+  auto store = fixture.open();
+  auto lease = lease_request("orders", 10, TestType::kTrace);
+  const Meaning meaning = GENERATE(Meaning::last, Meaning::next);
+  lease.binding.meaning = meaning;
+  require_granted(store->lease(lease), 1, 11);
+  REQUIRE(withdraw(*store, lease.binding, 500) == 500);
+  const std::int64_t value = meaning == Meaning::last ? 499 : 500;
+  REQUIRE(fixture.value("orders") == value);
+  for (const std::int64_t lower : {std::int64_t{60}, value - 1}) {
+    fixture.set("orders", lower);
+    lease.token = random_token(TestType::kTrace);
+    lease.high_water = 11;
+    require_refused(store->lease(lease), ErrorCode::SEQ_REGRESSED);
+    auto other = of_another_host(lease, GENERATE(false, true), TestType::kTrace);
+    other.high_water = 0;
+    require_refused(fixture.open()->lease(other), ErrorCode::SEQ_REGRESSED);
+    REQUIRE(fixture.value("orders") == lower);
+  }
+  REQUIRE(*store->advance({.binding = lease.binding, .next_id = 1}) == 500);
+  lease.token = random_token(TestType::kTrace);
+  require_granted(store->lease(lease), 500, 510);
+}
+
 STORE_TEST("what lies below the floor is not taken back") {
   if (!TestType::kTracesTokens) return;
   TestType fixture;

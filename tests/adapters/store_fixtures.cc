@@ -91,6 +91,10 @@ void SqliteFixture::put(const std::string& key, std::int64_t value, Meaning mark
                   value, word));
 }
 
+void SqliteFixture::set(const std::string& key, std::int64_t value) {
+  run(fmt::format("UPDATE sequence SET seq = {} WHERE name = '{}'", value, key));
+}
+
 void SqliteFixture::remove(const std::string& key) {
   run(fmt::format("DELETE FROM sequence WHERE name = '{}'", key));
 }
@@ -116,6 +120,13 @@ void MongoFixture::put(const std::string& key, std::int64_t value, Meaning mark)
   server.put("counters", key, fmt::format(R"({{"seq": {{"$numberLong": "{}"}}{}}})", value, seqd));
 }
 
+void MongoFixture::set(const std::string& key, std::int64_t value) {
+  static_cast<void>(server.command(fmt::format(
+      R"({{"update": "counters", "updates": [{{"q": {{"_id": "{}"}},
+          "u": {{"$set": {{"seq": {{"$numberLong": "{}"}}}}}}}}]}})",
+      key, value)));
+}
+
 std::unique_ptr<BlockingStore> DynamoFixture::open() {
   DynamoStoreOptions options = server.options();
   options.plain = plain;
@@ -128,6 +139,13 @@ void DynamoFixture::put(const std::string& key, std::int64_t value, Meaning mark
           ? ""
           : fmt::format(R"(, "seqd_meaning:seq": {{"S": "{}"}})", meaning_word(mark));
   server.put(key, fmt::format(R"({{"seq": {{"N": "{}"}}{}}})", value, meaning));
+}
+
+void DynamoFixture::set(const std::string& key, std::int64_t value) {
+  server.call("UpdateItem", fmt::format(R"({{"TableName": "counters",
+      "Key": {{"_id": {{"S": "{}"}}}}, "UpdateExpression": "SET seq = :v",
+      "ExpressionAttributeValues": {{":v": {{"N": "{}"}}}}}})",
+                                        key, value));
 }
 
 }  // namespace seqd::testing

@@ -42,6 +42,7 @@ class SqliteFixture {
   static constexpr bool kCountsLeases = true;
   std::unique_ptr<BlockingStore> open();
   void put(const std::string& key, std::int64_t value, Meaning mark);
+  void set(const std::string& key, std::int64_t value);  // all else of it stays
   void remove(const std::string& key);
   std::int64_t value(const std::string& key);  // -1 when there is none
   std::string file() const { return directory_.path("store.sqlite"); }
@@ -58,6 +59,7 @@ class MongoFixture {
   MongoFixture(const char* variable, LeaseModeOption mode) : server(variable), lease_mode(mode) {}
   OpenMongoStore open() { return open_mongo_store(server, lease_mode); }
   void put(const std::string& key, std::int64_t value, Meaning mark);
+  void set(const std::string& key, std::int64_t value);
   void remove(const std::string& key) { server.remove("counters", key); }
   std::int64_t value(const std::string& key) { return server.number("counters", key, "seq"); }
   MongoServer server;
@@ -116,6 +118,7 @@ class DynamoFixture {
   explicit DynamoFixture(bool as_plain = false) : plain(as_plain) {}
   std::unique_ptr<BlockingStore> open();
   void put(const std::string& key, std::int64_t value, Meaning mark);
+  void set(const std::string& key, std::int64_t value);
   void remove(const std::string& key) { server.remove(key); }
   std::int64_t value(const std::string& key) { return server.number(key); }
   DynamoServer server;

@@ -50,7 +50,8 @@ LeaseOutcome ScriptedStore::apply(const LeaseRequest& request) {
     return outcome;
   }
   std::int64_t& next = next_id.try_emplace(request.binding.key, 1).first->second;
-  if (next < request.high_water) {
+  const auto floor = floors.find(request.binding.key);
+  if (next < request.high_water || (floor != floors.end() && next < floor->second)) {
     outcome.error = {ErrorCode::SEQ_REGRESSED, "the counter was set back"};
     return outcome;
   }

@@ -114,6 +114,12 @@ Result<LeasedSpan> SqliteStore::take(const LeaseRequest& request, bool* parked) 
   Meaning meaning = Meaning::unset;
   auto last = last_issued(request, &meaning);
   if (!last.ok()) return last.status();
+  // A floor that is no number disturbs no lease.
+  const auto floor = read_floor(request.binding);
+  if (!floor.ok() && floor.status().code() != ErrorCode::SEQ_TYPE) return floor.status();
+  Status set_back =
+      check_not_below_floor(*last, floor.ok() ? *floor : 0, request, where(request.binding));
+  if (!set_back.ok()) return set_back;
   if (request.take_parked) {
     auto taken = take_parked(request, *last);
     if (!taken.ok()) return taken.status();

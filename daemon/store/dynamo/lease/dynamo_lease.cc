@@ -41,6 +41,7 @@ DynamoLease::Step DynamoLease::begin() {
                      (configured == Meaning::unset || configured == known->second.meaning);
   if (!blind) return dynamo_key_of(request_.binding);
   meaning_ = known->second.meaning;
+  floor_ = known->second.floor;
   return increment();
 }
 
@@ -70,9 +71,14 @@ DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item
   auto state = state_of(found, request_.binding, where_);
   if (!state.ok()) return refused(state.status());
   meaning_ = state->meaning;
-  if (const auto known = slots_->find(slot_); known != slots_->end())
+  floor_ = state->floor;
+  if (const auto known = slots_->find(slot_); known != slots_->end()) {
     known->second.meaning = meaning_;
+    known->second.floor = floor_;
+  }
   const std::int64_t last = last_issued_of(state->value, meaning_);
+  if (Status set_back = check_not_below_floor(last, floor_, request_, where_); !set_back.ok())
+    return refused(std::move(set_back));
   if (traced_ && request_.take_parked && lowest_parked(found, request_.binding))
     return take_parked(found, next_id_of(state->value, meaning_));
   auto span = span_after(last, request_, where_);
@@ -105,14 +111,16 @@ DynamoLease::Step DynamoLease::create() {
 // The lease itself: number and record change in one step, or neither.
 DynamoLease::Step DynamoLease::increment() {
   const CounterBinding& binding = request_.binding;
+  const std::int64_t first = std::max(request_.high_water, floor_);
   const std::int64_t lowest =
-      std::max(lowest_value(meaning_),
-               request_.high_water > 0 ? value_of(request_.high_water - 1, meaning_) : 0);
+      std::max(lowest_value(meaning_), first > 0 ? value_of(first - 1, meaning_) : 0);
   const std::int64_t highest = value_of(highest_id(request_) - count_, meaning_);
   DynamoUpdate update(dynamo_key_of(binding));
   update.require_between(binding.counter_field, lowest, highest)
       .set_sum(binding.counter_field, binding.counter_field, count_);
   require_meaning(update, binding, meaning_, binding.meaning != Meaning::unset);
+  // Otherwise the counter may be below another one, and is read.
+  update.require_equal_or_missing(dynamo_floor_of(binding), dynamo_number(floor_));
   if (traced_) {
     // From the number before the update to the first ID that is not in the lease.
     const std::int64_t more = count_ + (meaning_ == Meaning::next ? 0 : 1);

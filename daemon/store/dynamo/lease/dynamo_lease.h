@@ -36,7 +36,7 @@ class DynamoLease final : public DynamoPlan<LeaseOutcome> {
   void learn(const Token& token) {
     if (slots_->size() >= kMostDynamoLeaseSlots && !slots_->contains(slot_))
       slots_->erase(slots_->begin());
-    (*slots_)[slot_] = {token, meaning_};
+    (*slots_)[slot_] = {token, meaning_, floor_};
   }
   std::optional<Token> newest() const;
 
@@ -49,6 +49,7 @@ class DynamoLease final : public DynamoPlan<LeaseOutcome> {
   const bool traced_;
   Phase phase_ = Phase::leasing;
   Meaning meaning_;
+  std::int64_t floor_ = 0;  // as it was last read
   std::int64_t count_;
   int attempts_ = 0;
   LeasedSpan parked_;                  // being taken

@@ -29,6 +29,7 @@ inline constexpr std::size_t kMostDynamoLeaseSlots = 65'536;
 struct DynamoLeaseSlot {
   Token newest{};
   Meaning meaning = Meaning::unset;
+  std::int64_t floor = 0;
 };
 using DynamoLeaseSlots = std::map<std::string, DynamoLeaseSlot>;
 

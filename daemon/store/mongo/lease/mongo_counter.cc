@@ -78,6 +78,7 @@ MongoWrite MongoCounter::counter_write() const {
   Document bounds = doubles_ ? number_at_least(lowest) : integer_at_least(lowest);
   write.filter.add(binding_.counter_field, bounds.add("$lte", highest));
   require_meaning(write.filter, binding_, meaning_, binding_.meaning != Meaning::unset);
+  require_not_below_floor(write.filter, binding_, meaning_);
   if (doubles_ && trace_ != LeaseTrace::slot) {  // a slot is written so in any case
     write.filter.add("$expr", whole_number(binding_.counter_field));
     const Document sum = std::move(
@@ -182,6 +183,7 @@ LeaseOutcome MongoCounter::grant(const Document& counter) const {
 //   has no usable number or meaning       ends refused
 //   is below a range that is parked       ends refused: the counter was set back
 //   is below the high-water mark          ends refused: the same
+//   is below its floor                    ends refused: the same
 //   has no ID left                        ends refused
 //   has a double                          converts it, or takes it as it is
 //   none of these: others changed it      is tried again, with the meaning and count found
@@ -201,7 +203,10 @@ MongoCounter::Step MongoCounter::diagnose() {
   const CounterNumber& number = state->number;
   const std::int64_t next = next_id_of(number.value, meaning_);
   if (next < parked_end_) return refused(above_the_counter(where_, next, parked_end_));
-  auto span = span_after(last_issued_of(number.value, meaning_), request_, where_);
+  const std::int64_t last = last_issued_of(number.value, meaning_);
+  if (Status set_back = check_not_below_floor(last, state->floor, request_, where_); !set_back.ok())
+    return refused(std::move(set_back));
+  auto span = span_after(last, request_, where_);
   if (!span.ok()) return refused(span.status());
   count_ = span->end - span->begin;
   if (number.kind == CounterNumber::Kind::integral_double) return accept_double(number);
