@@ -46,6 +46,8 @@ def copy_tree(to):
     for name in filter(None, files):
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, to / name)
+    # What lies in build/ is ignored by the repository around it, and the checks ask git for the files.
+    subprocess.run(["git", "init", "-q"], cwd=to, check=True)
 
 
 def is_listed(path, paragraph):
@@ -131,7 +133,8 @@ def main(directory):
     make(tree, "build/unit-tests", "build/adapter-tests")
     make(tree, "lint-documentation", "lint-generated", "lint-format")
     subprocess.run([tree / "build/unit-tests", "*ummy*,*onformance*,*Method*"], cwd=tree, check=True)
-    subprocess.run([tree / "build/adapter-tests", "Store:*Dummy*"], cwd=tree, check=True)
+    ran = subprocess.run([tree / "build/adapter-tests", "*DummyFixture"], cwd=tree, capture_output=True, text=True, check=True).stdout
+    assert "All tests passed" in ran, ran
     use(tree)
     print(f"adding: {len(DUMMIES)} dummies, nothing is missing in the lists")
 
