@@ -167,6 +167,7 @@ TEST_CASE("NothingIsRemovedWhileAllIsDrained", "[sequence_table]") {
   REQUIRE(world.table->orders().drain(orders, 1'000, [](const DrainReport&) {}).ok());
   world.settle();
   world.table->refuse_requests({ErrorCode::UNAVAILABLE, "it is decommissioned"});
+  world.settle();
   std::optional<Status> removed;
   world.table->orders().remove(orders, [&](const Status& status) { removed = status; });
   world.advance(5);
