@@ -146,7 +146,7 @@ std::vector<RemovalOutcome> BlockingStore::remove_counters(const CounterRemoval&
 namespace {
 
 Status no_registers() {
-  return {ErrorCode::CONFIG, "registers are kept in sqlite stores only"};
+  return {ErrorCode::CONFIG, "registers are kept in sqlite and mongodb stores only"};
 }
 
 }  // namespace

@@ -11,8 +11,9 @@
 
 namespace seqd::testing {
 
-#define REGISTER_TEST(name) \
-  TEMPLATE_TEST_CASE("Register: " name, "[register]", testing::SqliteFixture)
+#define REGISTER_TEST(name)                                                   \
+  TEMPLATE_TEST_CASE("Register: " name, "[register]", testing::SqliteFixture, \
+                     testing::MongoAloneFixture, testing::MongoReplicaSetFixture)
 
 inline void require_ended(const RegisterOutcome& outcome, RegisterOutcome::Kind kind,
                           std::size_t done) {

@@ -52,6 +52,9 @@ class MongoStore final : public BlockingStore {
   std::vector<InsertOutcome> insert(const InsertBatch& batch) override;
   Result<CounterPage> find_counters(const CounterQuery& query) override;
   std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal) override;
+  Result<RegisterReading> read_register(const RegisterQuery& query) override;
+  RegisterOutcome write_register(const RegisterWrite& write) override;
+  Result<std::vector<NumberRecord>> list_register(const RegisterPageQuery& query) override;
   int concurrency() const override { return concurrency_; }
   int insert_concurrency() const override { return concurrency_; }
 
@@ -70,6 +73,7 @@ class MongoStore final : public BlockingStore {
   LeaseOutcome lease_at_counter(const LeaseRequest& request);
   // OK, unless the database was put back from an older copy.
   Status check_age(const Token& instance, std::int64_t heartbeat, bool* restored);
+  static Status check_register(const RegisterPlace& place);
 
   const std::unique_ptr<MongoClients> clients_;
   MongoInstances instances_;

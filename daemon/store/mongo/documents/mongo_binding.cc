@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 #include <utility>
 
 #include "daemon/store/mongo/driver/mongo_sharding.h"
@@ -98,6 +99,13 @@ Status check_unique_key(MongoClients& clients, const CounterBinding& binding) {
                       "db.getCollection(\"{}\").createIndex({{\"{}\": 1}}, {{unique: true}})",
                       place_of(clients, binding), binding.key_field, binding.collection,
                       binding.key_field)};
+}
+
+bool is_register_mark(const Document& document, const CounterBinding& binding) {
+  bson_iter_t found;
+  return find_field(document.get(), binding.counter_field, &found) &&
+         BSON_ITER_HOLDS_UTF8(&found) &&
+         std::string_view(bson_iter_utf8(&found, nullptr)) == kMongoRegisterMark;
 }
 
 Meaning mark_of(const Document& document, const CounterBinding& binding) {
@@ -226,6 +234,12 @@ MongoWrite creation(const CounterBinding& binding, std::int64_t next_id) {
 
 Result<MongoCounterState> state_of(const Document& document, const CounterBinding& binding,
                                    const std::string& where) {
+  if (is_register_mark(document, binding)) {
+    return Status(ErrorCode::WRONG_MODE,
+                  fmt::format("{} belongs to a register, whose numbers have keys: lease from a "
+                              "counter of another name (sequence.key)",
+                              where));
+  }
   auto agreed = agreed_meaning(binding.meaning, mark_of(document, binding), where);
   if (!agreed.ok()) return agreed.status();
   CounterNumber number = read_counter_number(document.get(), binding.counter_field);

@@ -26,6 +26,11 @@ std::optional<std::int64_t> integer_key(const CounterBinding& binding);
 // document of one name would be a second counter.
 Status check_unique_key(MongoClients& clients, const CounterBinding& binding);
 
+// In place of the number, where a register has the name of the counter: every version refuses to
+// lease it, and so does a foreign program's $inc.
+inline constexpr char kMongoRegisterMark[] = "register";
+bool is_register_mark(const Document& document, const CounterBinding& binding);
+
 // What a counter that seqd created is marked as; unset where there is no mark, or it is that of
 // another field of the document. (A mark of seqd 0.1.0 does not say of which field it is.)
 Meaning mark_of(const Document& document, const CounterBinding& binding);

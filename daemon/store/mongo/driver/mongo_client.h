@@ -100,6 +100,11 @@ class MongoClients {
   // cannot be determined at present.
   Result<bool> has_unique_index(const std::string& collection, const std::string& field);
 
+  // Leaves those `indexes` of which it is known that their build has ended. UNAVAILABLE: none is,
+  // and one is being built.
+  Status leave_built(const MongoConnection& connection, const std::string& collection,
+                     std::set<std::string>& indexes) const;
+
   // As the driver knows it; queries the server only if it does not. `collection` is for the text of
   // an error.
   Result<MongoServerFacts> server(const std::string& collection);
@@ -128,10 +133,6 @@ class MongoClients {
  private:
   Status was_lost(const std::string& collection) const;
   explicit MongoClients(MongoTarget target) : target_(std::move(target)) {}
-  // Leaves those `indexes` of which it is known that their build has ended. UNAVAILABLE: none is,
-  // and one is being built.
-  Status leave_built(const MongoConnection& connection, const std::string& collection,
-                     std::set<std::string>& indexes) const;
   // `server_code` gets that of the server's error.
   Result<std::optional<Document>> first_of(const CursorHandle& cursor,
                                            const std::string& collection,
