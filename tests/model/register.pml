@@ -12,6 +12,8 @@
    mark                               in the callers' own table: this key is being cancelled. A save under it fails
    -DREFILL                           what is cancelled is free for the next key; otherwise void
    -DCLOSING                          the period is closed
+   -DIN_STEPS                         by a store without transactions: the end is read before what is free, and a close marks the open
+                                      numbers one after another before it makes void what is free (daemon/store/mongo/register)
    -DFAILOVERS=n                      a primary that loses what the majority does not have
    -DRESTORE                          a copy is taken and put back, the hosts stop, an administrator goes on
    -DKEY_FIRST                        the key is read before the highest number
@@ -52,6 +54,8 @@
             and no program has the former number any more                      REOPENED_WHILE_HELD
    close    is a record under the next number, not a flag elsewhere            CLOSE_BY_FLAG
             and makes void what is free                                        CLOSE_KEEPS_FREE
+            in steps: it marks what is assigned or free, and nothing that is
+            marked becomes free or is refilled                                 UNMARKED, MARKS_ASSIGNED_ONLY
    restore  a host compares its heartbeat in the store with what it remembers  NO_HEARTBEAT
             has written one since the copy was taken                           COPY_AFTER_HEARTBEAT
             and remembers it when it is killed                                 HEARTBEAT_IN_MEMORY
@@ -104,9 +108,17 @@ byte had[5];            /* the keys it was cancelled for, a bit each */
 #define CLOSE_FREE 9
 #define WAIT 10         /* applied by the primary, not yet by the majority */
 #define WAIT_CANCEL 11
+#define LOOK 12         /* in steps: the highest and the end were read, what is free is not */
+#define CLOSE_MARK 13
 byte step[2], for_key[2], at[2];
 #ifdef REFILL
 byte history[2];        /* of the free number, as it was read */
+#endif
+#ifdef IN_STEPS
+bit marked[5];          /* open when the period was closed */
+#define MARKED(n) marked[n]
+#else
+#define MARKED(n) 0
 #endif
 bit two[2];             /* a batch: this key, and the other one under the next number */
 
@@ -172,12 +184,12 @@ hidden byte i, m, to, fine;    /* fine: the write was applied */
 #elif defined(REFILL_WITHOUT_HISTORY)
 #define may_fill(n, h) (state[n] == FREE)
 #else
-#define may_fill(n, h) (state[n] == FREE && had[n] == h)
+#define may_fill(n, h) (state[n] == FREE && had[n] == h && !MARKED(n))
 #endif
 #ifdef REFILL_TO_THE_SAME_KEY
 #define free_now(n, x) (state[n] == FREE)
 #else
-#define free_now(n, x) (state[n] == FREE && !(had[n] & (1 << x)))
+#define free_now(n, x) (state[n] == FREE && !(had[n] & (1 << x)) && !MARKED(n))
 #endif
 #ifdef CANCEL_BY_NUMBER
 #define cancel_means(n, x) (key[n] != 0)
@@ -345,7 +357,7 @@ inline apply(what, x, n, h, both) {
 #ifndef KEY_STAYS
         key[m] = 0;
 #endif
-        state[m] = AFTER_CANCEL
+        state[m] = (MARKED(m) -> VOID : AFTER_CANCEL)
      :: else
      fi;
      m = 0
@@ -379,10 +391,17 @@ inline plan(d, x) {
   if
   :: stops(d) && CHECKED -> STOP(d)
   :: else ->
+#ifdef IN_STEPS
+     at[d] = highest + 1;
+     SEEN(d, highest);
+     at[d] = (refuses -> N + 1 : at[d]);
+     for_key[d] = x; step[d] = LOOK; quiet[x] = 0;
+#else
      at[d] = (free_for(x) -> free_for(x) : highest + 1);
      SEEN(d, highest);
      at[d] = (refuses -> N + 1 : at[d]);
      for_key[d] = x; PLAN(d, x); quiet[x] = 0;
+#endif
 #ifdef KEY_FIRST
      m = found(x);
      if
@@ -392,6 +411,12 @@ inline plan(d, x) {
 #endif
   fi;
   m = 0
+}
+inline look_for_free(d) {
+  to = for_key[d];
+  at[d] = (at[d] <= N && free_for(to) -> free_for(to) : at[d]);
+  PLAN(d, to);
+  to = 0
 }
 inline look_up(d) {
 #ifdef KEY_FIRST
@@ -450,6 +475,7 @@ inline drop(d) {
   :: step[d] == IDLE -> d_step { plan(d, 2) } \
   THIRD(step[d] == IDLE -> d_step { plan(d, 3) }) \
   :: step[d] == PLANNED || step[d] == PLANNED_FILL -> d_step { look_up(d) } \
+  LOOKS(d) \
   BATCHES(d) \
   :: sends(d) -> d_step { send(d) } \
   :: sends(d) -> d_step { apply(step[d], for_key[d], at[d], history_of(d), two[d]); fine = 0; drop(d) } \
@@ -458,6 +484,11 @@ inline drop(d) {
        late = step[d]; late_key = for_key[d]; late_at = at[d]; late_history = history_of(d); late_two = two[d]; drop(d) }
 #ifndef LATE
 #define LATE 1
+#endif
+#ifdef IN_STEPS
+#define LOOKS(d) :: step[d] == LOOK -> d_step { look_for_free(d) }
+#else
+#define LOOKS(d)
 #endif
 #ifdef BATCH
 /* both keys of the batch were not found; it may break off behind the first */
@@ -533,6 +564,17 @@ inline settle(x) {
 #define FORGET_ANSWERS answered[1] = 0; answered[2] = 0; answered[3] = 0        /* the programs are started again */
 #endif
 
+#if defined(IN_STEPS) && !defined(UNMARKED)
+#define BEGIN_SWEEP at[0] = 1; step[0] = CLOSE_MARK
+#else
+#define BEGIN_SWEEP at[0] = 0; step[0] = CLOSE_FREE
+#endif
+#ifdef MARKS_ASSIGNED_ONLY
+#define may_mark(n) (state[n] == ASSIGNED)
+#else
+#define may_mark(n) (state[n] == ASSIGNED || state[n] == FREE)
+#endif
+
 active proctype System() {
 end:
   do
@@ -567,10 +609,18 @@ end:
      }
   :: step[0] == CLOSE -> d_step {
        if
-       :: first_of(state, END) != 0 -> at[0] = 0; step[0] = CLOSE_FREE
-       :: first_of(state, END) == 0 && state[at[0]] == NONE -> state[at[0]] = END; at[0] = 0; step[0] = CLOSE_FREE
+       :: first_of(state, END) != 0 -> BEGIN_SWEEP
+       :: first_of(state, END) == 0 && state[at[0]] == NONE -> state[at[0]] = END; BEGIN_SWEEP
        :: else -> rest(0)
        fi }
+#ifdef IN_STEPS
+  :: step[0] == CLOSE_MARK -> d_step {
+       if
+       :: at[0] <= N && may_mark(at[0]) -> marked[at[0]] = 1; at[0]++
+       :: at[0] <= N && !may_mark(at[0]) -> at[0]++
+       :: at[0] > N -> at[0] = 0; step[0] = CLOSE_FREE
+       fi }
+#endif
   :: step[0] == CLOSE_FREE -> d_step {
 #ifndef CLOSE_KEEPS_FREE
        i = 1; do :: i <= N -> state[i] = (state[i] == FREE -> VOID : state[i]); i++ :: else -> break od; i = 0;
