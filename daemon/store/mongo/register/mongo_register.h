@@ -10,15 +10,14 @@
 //            so n - 1 stays, and _id refuses n where others took it, or where the end is.
 //   refill   compares state, the length of `former` and the keys in it; the unique index refuses a
 //            key that has a number, in this period or another one.
-//   close    inserts the end under the next number, so nothing is added from then on. A number
-//   could
-//            still become free, or be refilled, by a write that was decided before. So the close
-//            then marks, in one pass, everything that is assigned or free as `ended`; a refill, and
-//            a cancel that makes free, require that there is no such mark. The pass finds every
-//            number: there come no new ones, their order is fixed, and from assigned to free and
+//   close    inserts the end under the next number: nothing is added from then on. But a write that
+//            was decided before could still make a number free, or refill it. So the close then
+//            marks, in one pass, all that is assigned or free as `ended`; a refill, and a cancel
+//            that makes free, require that there is no such mark. The pass finds every number:
+//            there come no new ones, their order is fixed, and on the way from assigned to free and
 //            back each is found as either; what is confirmed or void stays so. Then it makes void
 //            what is free, and says so in the end (`swept`). Nobody says that a period is closed
-//            before that is there: who finds an end without it, does the rest. All of it can be
+//            before that is there: who finds an end without it does the rest. All of it can be
 //            done twice.
 //   read     the highest first, then what is free, then keys and numbers, which must be the newest:
 //            an older copy says of a cancelled key that it has the number. The others may be older;

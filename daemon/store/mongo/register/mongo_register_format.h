@@ -1,10 +1,13 @@
 // The documents of seqd_register, in the database of the store; one for each number:
 //
-//   _id        {counter: NAME, period: PERIOD, number: N}    counter     NAME
-//   state      "assigned", "confirmed", "void", "free"        ended       true: see
-//   mongo_register.h key        whose it is now; no field once it was cancelled text       as it
-//   was first written assigned, confirmed   {at, by} former     [{key, assigned, cancelled,
-//   reason}, ...], the oldest first
+//   _id        {counter: NAME, period: PERIOD, number: N}
+//   counter    NAME
+//   state      "assigned", "confirmed", "void", "free"
+//   ended      true: see mongo_register.h
+//   key        whose it is now; no field once it was cancelled
+//   text       as it was first written
+//   assigned   {at, by}; so is `confirmed`
+//   former     [{key, assigned, cancelled, reason}, ...], the oldest first
 //
 // and one with state "end" under the next number of a period that is closed: {at, by, swept}.
 // People may change them by hand: what cannot be read is an error that names document and field.
