@@ -39,21 +39,6 @@ Result<Wanted> read_wanted(const protocol::Message& message) {
   return resume ? Result<Wanted>(Wanted{*store, *resume}) : Result<Wanted>(usage);
 }
 
-// Whether other hosts may lease from its counter; not from that of a former period. Of one that is
-// not configured only the name says when that is.
-bool may_be_used(const Sequence& sequence, std::int64_t now_s) {
-  if (is_configured(sequence) || period_of(sequence.name()).empty()) return true;
-  const std::optional<Period> period = period_in_utc(period_of(sequence.name()));
-  return period && now_s < period->end_s + kMostOffsetS;
-}
-
-// Whether it is to move away, and the log has it at this store still: the move may be undone.
-bool may_come_back(const Sequence& sequence, const StoreScope& scope) {
-  const FormerCounter* const former = sequence.definition().former();
-  return former != nullptr && former->definition.scope == scope.id() && former->leased_below > 0 &&
-         &sequence.scope() != &scope;
-}
-
 // What one request raises. The callbacks of the store share it.
 struct Batch : std::enable_shared_from_this<Batch> {
   Batch(DeferredReply asker, bool resumes) : reply(std::move(asker)), resume(resumes) {}
@@ -160,17 +145,11 @@ void method_advance_store(const MethodContext& context, Session& session,
       std::make_shared<Batch>(defer(context, session, message, wanted->store), wanted->resume);
   context.drains_of_all.by_user[session.peer.uid] = batch;
   for (const Sequence* sequence : context.table.sequences().all()) {
-    // A sequence whose counter is not configured fails.
-    if (&sequence->scope() == scope && sequence->definition().leased_below() > 0 &&
-        may_be_used(*sequence, context.clock.wall_ms() / 1'000))
+    // A sequence whose counter is not configured fails: other hosts may lease from that counter.
+    // They do not lease from the counter of a former period.
+    const bool may_be_used = is_configured(*sequence) || period_of(sequence->name()).empty();
+    if (&sequence->scope() == scope && may_be_used && sequence->definition().leased_below() > 0)
       batch->left.push_back(sequence->id());
-    if (may_come_back(*sequence, *scope))
-      batch->note_failed(
-          sequence->name(),
-          {ErrorCode::SEQ_CHANGED,
-           "it is configured for another counter, and its move there is not in the log yet: "
-           "`seqctl advance " +
-               sequence->name() + "` completes it, or configure the former counter and restart"});
     // It is to move to this store, and has not.
     if (&sequence->scope() != scope && sequence->settings().store == wanted->store)
       batch->note_failed(sequence->name(), sequence->stop_error());

@@ -179,60 +179,6 @@ TEST_CASE("AdvanceStoreResumesNothingWhereACounterIsNotConfigured", "[rpc]") {
   CHECK(core.table->scopes().find("default")->restored());
 }
 
-// The same of the period that is under way; a former one is of no use to anybody.
-TEST_CASE("AdvanceStoreResumesNothingWhereAPresentPeriodIsNotConfigured", "[rpc]") {
-  const bool is_over = GENERATE(false, true);
-  PutBack service;
-  CoreWorld& core = service.core();
-  const std::int64_t now_s = core.time.wall_ms() / 1'000;
-  const Period today = PeriodRule::make("day", nullptr).value()->at(now_s);
-  service.world.kill();
-  StateImage& image = core.log.image;
-  DefineSequence days = image.sequences.begin()->second.definition;
-  days.sequence = image.next_numbers.sequence;
-  days.name = "days@" + today.name;
-  days.binding = "days";
-  REQUIRE(image.apply(days).ok());
-  if (is_over) core.time.wall_set_ms += 3 * 86'400'000;
-  service.world.start();
-  core.settle();
-  REQUIRE(core.table->scopes().find("default")->restored());
-  const auto said = map_of(service.world.ask(service.world.connect(), resume("default")));
-  CHECK(said.at("failed") == (is_over ? "0" : "1"));
-  CHECK(core.table->scopes().find("default")->restored() == !is_over);
-}
-
-// With the former configuration again it leases there, where nothing was raised for it.
-TEST_CASE("AdvanceStoreFailsForWhatMayComeBackFromAMove", "[rpc]") {
-  const bool moved = GENERATE(false, true);
-  RpcWorld world;
-  ScriptedStore central;
-  central.identity = Token{9};
-  world.core.stores["central"] = &central;
-  world.start();
-  world.core.settings.add("orders");
-  REQUIRE(world.core.next("orders") == std::nullopt);
-  world.settle();
-  REQUIRE(world.core.table->orders().drain(1, 10'000, [](const DrainReport&) {}).ok());
-  world.settle();
-  world.core.kill();
-  world.core.settings.by_name["orders"].store = "central";
-  central.next_id["orders"] = 500;
-  world.start();
-  do world.settle();
-  while (central.deliver());
-  REQUIRE(world.core.table->at(1).definition().former() != nullptr);
-  if (moved) {
-    static_cast<void>(world.core.next("orders"));
-    do world.settle();
-    while (central.deliver());
-  }
-  const auto said = map_of(world.ask(world.connect(), advance_store("default")));
-  CHECK(said.at("failed") == (moved ? "0" : "1"));
-  if (!moved) CHECK(said.at("error").find("\"orders\": SEQ_CHANGED") == 0);
-  world.core.kill();
-}
-
 // Over many sequences it takes long enough for a period to be forgotten meanwhile.
 TEST_CASE("AdvanceStoreNamesASequenceThatWasForgottenMeanwhile", "[rpc]") {
   Service service;
