@@ -25,7 +25,7 @@ def drivers_of(daemon) -> set:
 
 def other_build(content: bytes) -> bytes:
     """As one of the same size that is of another version."""
-    found = re.search(rb"\0\d+(?=\.\d+\.\d+ [0-9a-f]{16})", content)
+    found = re.search(rb"\d+(?=\.\d+\.\d+ [0-9a-f]{16}\0)", content)
     assert found, "the module does not name its build"
     return content[:found.end() - 1] + b"9" + content[found.end():]
 
