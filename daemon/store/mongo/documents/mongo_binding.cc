@@ -154,22 +154,6 @@ Document floor_at_most(std::int64_t id) {
   return std::move(Document().add("$not", Document().add("$gt", id)));
 }
 
-void require_not_below_floor(Document& filter, const CounterBinding& binding, Meaning meaning) {
-  const std::string floor = mongo_floor_of(binding);
-  const Document is_none =
-      std::move(Document().add(floor, Document().add("$not", Document().add("$type", "number"))));
-  // What the counter holds where the floor is the next ID.
-  const std::int64_t less = meaning == Meaning::next ? 0 : 1;
-  const Document lowest =
-      std::move(Document().add_array("$subtract", Document().add("0", "$" + floor).add("1", less)));
-  const Document is_above = std::move(Document().add(
-      "$expr", Document().add_array(
-                   "$gte", Document().add("0", "$" + binding.counter_field).add("1", lowest))));
-  const Document either =
-      std::move(Document().add_array("$or", Document().add("0", is_none).add("1", is_above)));
-  filter.add_array("$and", Document().add("0", either));
-}
-
 namespace {
 
 MongoWrite added(const CounterBinding& binding, std::int64_t count) {

@@ -45,10 +45,9 @@ Document number_at_least(std::int64_t value);
 Document integer_at_least(std::int64_t value);
 
 // Where the counter's floor is: a document may hold several counters. And a filter on it, where
-// there is one: not above that ID. Or not above the counter; one that is no number is none then.
+// there is one: not above that ID. What is no number is none.
 std::string mongo_floor_of(const CounterBinding& binding);
 Document floor_at_most(std::int64_t id);
-void require_not_below_floor(Document& filter, const CounterBinding& binding, Meaning meaning);
 
 // For a transaction: subtracts 1 from the counter, which conflicts with every other change of its
 // document, and adds it again. The filter of the first must be completed, and must require 1 or

@@ -68,9 +68,9 @@ LeaseOutcome MongoCounter::lease_in_attempts(bool index_known) {
 }
 
 MongoWrite MongoCounter::counter_write() const {
+  const std::int64_t first = std::max(request_.high_water, floor_);
   const std::int64_t lowest =
-      std::max(lowest_value(meaning_),
-               request_.high_water > 0 ? value_of(request_.high_water - 1, meaning_) : 0);
+      std::max(lowest_value(meaning_), first > 0 ? value_of(first - 1, meaning_) : 0);
   const std::int64_t highest = value_of(highest_id(request_) - count_, meaning_);
   MongoWrite write;
   write.collection = binding_.collection;
@@ -78,7 +78,8 @@ MongoWrite MongoCounter::counter_write() const {
   Document bounds = doubles_ ? number_at_least(lowest) : integer_at_least(lowest);
   write.filter.add(binding_.counter_field, bounds.add("$lte", highest));
   require_meaning(write.filter, binding_, meaning_, binding_.meaning != Meaning::unset);
-  require_not_below_floor(write.filter, binding_, meaning_);
+  // A counter within the bounds is not below such a floor. A higher one is read.
+  write.filter.add(mongo_floor_of(binding_), floor_at_most(first));
   if (doubles_ && trace_ != LeaseTrace::slot) {  // a slot is written so in any case
     write.filter.add("$expr", whole_number(binding_.counter_field));
     const Document sum = std::move(
@@ -186,7 +187,8 @@ LeaseOutcome MongoCounter::grant(const Document& counter) const {
 //   is below its floor                    ends refused: the same
 //   has no ID left                        ends refused
 //   has a double                          converts it, or takes it as it is
-//   none of these: others changed it      is tried again, with the meaning and count found
+//   none of these: others changed it,     is tried again, with the meaning, floor and count found
+//   or the floor was not known
 MongoCounter::Step MongoCounter::diagnose() {
   auto read = clients_.read(binding_.collection, key_filter(binding_));
   if (!read.ok()) return refused(read.status());
@@ -200,11 +202,12 @@ MongoCounter::Step MongoCounter::diagnose() {
   auto state = state_of(**read, binding_, where_);
   if (!state.ok()) return refused(state.status());
   meaning_ = state->meaning;
+  floor_ = state->floor;
   const CounterNumber& number = state->number;
   const std::int64_t next = next_id_of(number.value, meaning_);
   if (next < parked_end_) return refused(above_the_counter(where_, next, parked_end_));
   const std::int64_t last = last_issued_of(number.value, meaning_);
-  if (Status set_back = check_not_below_floor(last, state->floor, request_, where_); !set_back.ok())
+  if (Status set_back = check_not_below_floor(last, floor_, request_, where_); !set_back.ok())
     return refused(std::move(set_back));
   auto span = span_after(last, request_, where_);
   if (!span.ok()) return refused(span.status());

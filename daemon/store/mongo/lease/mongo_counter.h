@@ -98,6 +98,7 @@ class MongoCounter {
 
   // What the next attempt sends.
   Meaning meaning_;                        // configured, or what the mark was last seen to be
+  std::int64_t floor_ = 0;                 // of the counter, as it was last read
   std::int64_t count_;                     // fewer than requested at the end of the sequence
   bool doubles_ = false;                   // the number may be a double, and is taken as it is
   std::optional<LeaseRecord::Sent> sent_;  // as the lease was announced last
