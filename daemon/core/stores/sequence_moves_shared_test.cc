@@ -188,7 +188,7 @@ TEST_CASE("AnAdvanceThatFailsLetsNoParkedRangeBeLeased", "[moves]") {
 // Another host has moved before, and its advance left a floor; a first look does not find it.
 TEST_CASE("MoverThatCouldNotReadTheFloorLooksAgainByItself", "[moves]") {
   using Read = ScriptedStore::ReadScript::Kind;
-  const int failures = GENERATE(1, 3);
+  const std::size_t failures = GENERATE(std::size_t{1}, std::size_t{3});
   const bool has_floor = GENERATE(false, true);
   Mover mover({"orders"}, [](SequenceSettings& settings) { settings.reuse = Reuse::parked; });
   mover.drain();
