@@ -94,7 +94,8 @@ class Bench:
                 starting.callback(server.close)
                 return server
             self.seqd = own(harness.Daemon(self.directory, sequences={"bulk-*": BULK})).start()
-            self.wide = own(harness.Daemon(self.directory, "wide")).start()
+            # One user may have three quarters of three quarters of these.
+            self.wide = own(harness.Daemon(self.directory, "wide", limits={"max_sequences": 20_000}, daemon={"state_log_size": "24MiB"})).start()
             self.blocks = own(harness.Daemon(self.directory, "blocks", sequences={"*": BLOCKS})).start()
             self.polling = own(harness.Daemon(self.directory, "polling", daemon={"busy_poll": "10ms"})).start()
             self.redis = own(start_redis(self.seqd.short))  # a short path for its socket
