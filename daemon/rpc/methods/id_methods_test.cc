@@ -46,6 +46,12 @@ TEST_CASE("TheSameRequestAgainIsForTheSameSequence", "[methods]") {
   REQUIRE(service.ask(range_request(5, "orders", 3)).runs() == Runs{{7, 3, 1}});
   REQUIRE(service.ask(range_request(5, "orders", 3)).runs() == Runs{{10, 3, 1}});
   REQUIRE(service.ask(range_request(5, "orders", 4)).runs() == Runs{{13, 4, 1}});
+  // Not even its front is read on the fast path.
+  std::string wide = request("next", "bills");
+  wide.replace(0, 1, "\xdc\x00\x04"s);
+  REQUIRE(orders() == 17);
+  REQUIRE(service.ask(wide).id() == 3);
+  REQUIRE(orders() == 18);
 }
 
 TEST_CASE("RangeGivesRunsWhoseCountsAddUp", "[methods]") {
