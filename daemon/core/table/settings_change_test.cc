@@ -247,6 +247,9 @@ TEST_CASE("ATableThatComesBackWithAnotherCounterIsRefusedAsAtAStart", "[core][re
 // Another host may have advanced the counter meanwhile.
 TEST_CASE("ATableThatComesBackByAReloadIsComparedWithItsFloor", "[core][reload]") {
   Removed orders;
+  // What was read while it was away is not what the floor is now.
+  orders.world.table->scopes().look(orders.sequence_there().id());
+  orders.world.settle();
   orders.world.store.next_id["orders"] = orders.world.store.floors["orders"] = 5'000;
   orders.world.settings.by_name["orders"] = orders.kept;
   CHECK(orders.world.table->apply_settings(orders.world.limits).empty());
