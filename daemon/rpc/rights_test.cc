@@ -264,7 +264,9 @@ TEST_CASE("AUserWhoIsDeniedMakesNoSequence", "[rpc]") {
 TEST_CASE("AReloadChangesWhoMayTakeOnConnectionsThatAreOpen", "[rpc]") {
   Rights service;
   Line& line = service.world.connect(kStranger);
-  CHECK(service.world.ask(line, take("next")).code == ErrorCode::OK);
+  // The connection remembers the sequence once it has found it.
+  for (int times = 0; times < 3; ++times)
+    CHECK(service.world.ask(line, take("next")).code == ErrorCode::OK);
   service.access().deny.compiled.users = {kStranger};
   service.reload();
   CHECK(service.world.ask(line, take("next")).code == ErrorCode::DENIED);
