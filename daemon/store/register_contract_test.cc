@@ -17,7 +17,7 @@ using namespace testing;
 using Kind = RegisterChange::Kind;
 using Ended = RegisterOutcome::Kind;
 
-REGISTER_TEST("a register that nobody used is empty, and looking at it makes nothing") {
+REGISTER_TEST("an unused register is empty, and reading it creates nothing") {
   TestType fixture;
   auto store = fixture.open();
   TestRegister invoices(*store);

@@ -37,7 +37,7 @@ struct RegisterQuery {
   RegisterPlace place;
   std::vector<std::string> keys;      // whose records are wanted, of any period
   std::vector<std::int64_t> numbers;  // the same, of this period
-  std::size_t free = 0;               // so many of those that are free, at most
+  std::size_t free = 0;               // how many free numbers are wanted, at most
 };
 
 // Of one moment; or `highest` is not newer than the records.

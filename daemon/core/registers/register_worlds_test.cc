@@ -1,7 +1,7 @@
 // Worlds of hosts that share a register, and of programs that save documents under their keys: they
-// ask again after every failure and on any host, and cancel what they did not save. Hosts are
-// killed, answers are lost, writes arrive late. At the end the register is 1..n, and the documents
-// agree with it.
+// repeat a request after every failure, on any host, and cancel numbers that they did not save. Hosts
+// are killed, answers are lost, writes arrive late. At the end the register is 1..n, and the
+// documents agree with it.
 #include <map>
 #include <memory>
 #include <set>
@@ -22,7 +22,8 @@ using Kind = RegisterAnswer::Kind;
 using Wants = RegisterQueue::Wanted::Kind;
 using Fault = MemoryRegister::Fault;
 
-// The way of one host to the store. What comes back after the host's end is nobody's.
+// The connection of one host to the store. Answers that arrive after the host was killed are
+// dropped.
 class Link final : public RegisterStore {
  public:
   explicit Link(MemoryRegister& store) : store_(store) {}
@@ -133,7 +134,7 @@ struct World {
       case 3:
         if (document.saved != 0) ask(Wants::confirm, key, document.saved);
         break;
-      case 4:  // what is known not to be saved, and is marked so: nobody saves it any more
+      case 4:  // not saved, and marked as cancelled first: no program saves it after that
         if (document.saved == 0 && document.number != 0 && document.asking == 0 && roll(3) == 0)
           document.cancelling = std::exchange(document.number, 0);
         if (document.cancelling != 0) ask(Wants::cancel, key, document.cancelling);

@@ -1,6 +1,6 @@
 // CounterFloor: what this host knows of advances of a sequence's counter: the floor that they left
-// in the store, as it was last read, and those that this host has begun. Owned by its Sequence;
-// loop thread.
+// in the store, as it was last read, and the advances that this host has started. Owned by its
+// Sequence; loop thread.
 #pragma once
 
 #include <algorithm>

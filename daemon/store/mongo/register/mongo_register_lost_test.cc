@@ -162,7 +162,7 @@ TEST_CASE("MongoRegister: a close that was cut off is completed before anybody h
     require_ended(invoices.write({invoices.close(3)}), Ended::unknown, 0);
     REQUIRE(world.read_error({"a"}) == ErrorCode::UNAVAILABLE);
     REQUIRE_FALSE(world.has(R"({"swept": true})"));
-    // Nothing is added, but nobody has heard of a close: this is before it.
+    // Nothing is added, although the close was not reported yet: that is allowed.
     require_ended(there.write({there.add(3, "c")}), Ended::changed, 0);
     require_ended(there.write({there.refill(2, "c", 1)}), Ended::all, 1);
     require_ended(there.write({there.cancel(1, "a", true)}), Ended::all, 1);

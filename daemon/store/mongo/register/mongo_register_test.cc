@@ -54,7 +54,7 @@ TEST_CASE("MongoRegister: a server alone answers a key when it is in the journal
   REQUIRE_FALSE(invoices.read({"b"}).of_keys.at(0));
 }
 
-// Else a late insert could give a cancelled key a number that nobody asked for.
+// Otherwise a late insert could give a cancelled key a number that was not requested.
 TEST_CASE("MongoRegister: the highest and what is free are read before the keys",
           "[mongo][register]") {
   until_in_time([&](int block_ms) {

@@ -51,7 +51,7 @@ std::string text_in(const bson_t* document, const char* field) {
   return there ? bson_iter_utf8(&found, nullptr) : "";
 }
 
-// Whether number or key exist; another unique index is none of ours, and would refuse for ever.
+// Whether the number or the key exists. An index of somebody else would refuse every retry, too.
 bool is_of_ours(const bson_t* refusal) {
   const auto pattern = document_in(refusal, "keyPattern");
   if (!pattern) return true;  // before 4.2
