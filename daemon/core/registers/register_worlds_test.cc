@@ -1,6 +1,6 @@
 // Worlds of hosts that share a register, and of programs that save documents under their keys: they
-// repeat a request after every failure, on any host, and cancel numbers that they did not save. Hosts
-// are killed, answers are lost, writes arrive late. At the end the register is 1..n, and the
+// repeat a request after every failure, on any host, and cancel numbers that they did not save.
+// Hosts are killed, answers are lost, writes arrive late. At the end the register is 1..n, and the
 // documents agree with it.
 #include <map>
 #include <memory>
