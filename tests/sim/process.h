@@ -175,7 +175,7 @@ class Process final : public LinkOwner,
   void send(Connection& connection);
   void end(Connection& connection);
   void check();
-  void check_removed(const PurgeReport& report) const;
+  void check_removed(const PurgeReport& report, std::int64_t retain_s) const;
   void check_left(const DecommissionReport& report) const;
 
   struct Job {

@@ -132,9 +132,11 @@ void Process::purge() {
   PurgeOrder order;
   order.name = Site::kSequenceNames[Site::kWithPeriods];
   order.remove = true;
+  const SequenceSettings* const settings = settings_.find(order.name);
+  const std::int64_t retain_s = settings == nullptr ? 0 : settings->periods.retain_ms / 1'000;
   // What is left of a page is removed by the next one who purges.
-  static_cast<void>(purge_->begin(order, [this](const Result<PurgeReport>& report) {
-    if (report.ok()) check_removed(*report);
+  static_cast<void>(purge_->begin(order, [this, retain_s](const Result<PurgeReport>& report) {
+    if (report.ok()) check_removed(*report, retain_s);
   }));
   request_turn();
 }
@@ -168,12 +170,10 @@ void Process::check_left(const DecommissionReport& report) const {
   }
 }
 
-void Process::check_removed(const PurgeReport& report) const {
+// By the retention that the purge began with: once the store was asked to remove counters, a reload
+// that keeps them longer comes too late.
+void Process::check_removed(const PurgeReport& report, std::int64_t retain_s) const {
   const std::int64_t now_s = std::min(place_.machine.wall_ms(), stage_.wall_ms()) / 1'000;
-  const SequenceSettings* const settings = settings_.find(Site::kSequenceNames[Site::kWithPeriods]);
-  // The table may have gone while the purge was under way.
-  const std::int64_t retain_s =
-      settings != nullptr ? settings->periods.retain_ms / 1'000 : stage_.profile.retain_s;
   for (const PurgeReport::Counter& counter : report.counters) {
     if (counter.removed && counter.period.end_s + retain_s > now_s)
       stage_.history.violation("the counter of " + counter.period.name + " was removed too early");

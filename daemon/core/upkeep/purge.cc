@@ -189,8 +189,20 @@ std::string Purge::use_here(const Period& period) const {
          ")";
 }
 
+bool Purge::is_as_it_began() const {
+  const SequenceSettings* const now = settings_source_.find(order_.name);
+  return now != nullptr && now->mode == settings_.mode && now->store == settings_.store &&
+         now->binding == settings_.binding && now->periods == settings_.periods;
+}
+
 void Purge::remove() {
   ASSERT(busy_ && order_.remove && !chosen_.empty());
+  if (!is_as_it_began()) {
+    return finish(Status(ErrorCode::BUSY,
+                         "a reload changed \"" + order_.name +
+                             "\" while the purge was under way, so nothing was removed; purge "
+                             "again"));
+  }
   ASSERT(removal_.counters.size() == chosen_.size());
   store_->remove_counters(
       removal_,

@@ -67,6 +67,8 @@ class Purge {
  private:
   Status prepare();
   void found(const Result<CounterPage>& page);
+  // Whether the configuration still says what chose the counters.
+  bool is_as_it_began() const;
   void remove();
   void removed(const std::vector<RemovalOutcome>& outcomes);
   std::string clock_reason(const Period& period, std::optional<std::int64_t> there_s,

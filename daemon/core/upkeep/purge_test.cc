@@ -124,6 +124,30 @@ TEST_CASE("NothingIsRemovedBeforeTheDecisionIsOnTheMedium", "[purge]") {
   CHECK(here.store.removals.empty());
 }
 
+// A reload may keep what was old when the purge began, or move the counters.
+TEST_CASE("NothingIsRemovedWhenAReloadChangesTheSequenceDuringThePurge", "[purge]") {
+  Housekeeping here;
+  SequenceSettings& settings = here.world.settings.by_name["orders"];
+  const int change = GENERATE(0, 1, 2, 3);
+  std::optional<Result<PurgeReport>> answer;
+  REQUIRE(here.purge
+              ->begin({"orders", true, "", 500, 77},
+                      [&](const Result<PurgeReport>& result) { answer = result; })
+              .ok());
+  here.world.turn();
+  REQUIRE(here.store.deliver());
+  REQUIRE_FALSE(answer.has_value());
+  if (change == 0) settings.periods.retain_ms = 20 * kDayMs;
+  if (change == 1) settings.binding.key = "other-{period}";
+  if (change == 2) settings.store = "keyless";
+  if (change == 3) here.world.settings.by_name.erase("orders");
+  here.world.settle();
+  REQUIRE(answer.has_value());
+  CHECK(answer->status().code() == ErrorCode::BUSY);
+  CHECK(answer->status().text().find("nothing was removed") != std::string::npos);
+  CHECK(here.store.removals.empty());
+}
+
 TEST_CASE("APurgeThatFindsNothingWaitsForNothing", "[purge]") {
   Housekeeping here;
   here.store.counters.clear();
