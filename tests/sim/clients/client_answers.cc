@@ -136,10 +136,11 @@ void Client::ids_left(std::uint32_t number, const Request& request,
   stage_.history.note("answered", site_.number(), answer.runs.front().first, number);
   const std::size_t meaning = meaning_of_answer(request);
   const auto promise = promised_.find(number);
-  if (promise != promised_.end() &&
-      (promise->second.binding || promise->second.answer.runs == answer.runs)) {
-    if (!(promise->second.answer == answer))
-      violation("request " + std::to_string(number) + " is answered with other IDs than before");
+  const bool promised = promise != promised_.end();
+  const bool same = promised && promise->second.answer == answer;
+  if (promised && promise->second.binding && !same)
+    violation("request " + std::to_string(number) + " is answered with other IDs than before");
+  if (same) {
     stage_.count(Kind::repeated);
     if (request.text) stage_.count(Kind::repeated_text);
     const bool both_known =
