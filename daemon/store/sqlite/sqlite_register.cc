@@ -94,6 +94,10 @@ Status SqliteRegister::claim_name() {
                       name)};
 }
 
+SqliteQuery& SqliteRegister::of_period(SqliteQuery& query) const {
+  return query.bind(1, place_.binding.key).bind(2, place_.period);
+}
+
 // --- reading
 
 Result<SqliteRegister::Highest> SqliteRegister::highest() {
@@ -102,7 +106,7 @@ Result<SqliteRegister::Highest> SqliteRegister::highest() {
       "ORDER BY number DESC LIMIT 1");
   if (!statement.ok()) return statement.status();
   SqliteQuery query(*statement);
-  const int code = query.bind(1, place_.binding.key).bind(2, place_.period).step();
+  const int code = of_period(query).step();
   if (code == SQLITE_DONE) return Highest{};
   if (code != SQLITE_ROW) return connection_.error();
   const bool closed = query.text(1) == "end";
@@ -179,8 +183,7 @@ Result<RegisterReading> SqliteRegister::read(const RegisterQuery& query) {
   if (!by_number.ok()) return by_number.status();
   for (std::size_t at = 0; at < query.numbers.size(); ++at) {
     SqliteQuery use(*by_number);
-    use.bind(1, place_.binding.key).bind(2, place_.period).bind(3, query.numbers[at]);
-    auto found = one(use);
+    auto found = one(of_period(use).bind(3, query.numbers[at]));
     if (!found.ok()) return found.status();
     reading.of_numbers[at] = std::move(*found);
   }
@@ -191,10 +194,7 @@ Result<RegisterReading> SqliteRegister::read(const RegisterQuery& query) {
           .c_str());
   if (!free.ok()) return free.status();
   SqliteQuery use(*free);
-  use.bind(1, place_.binding.key)
-      .bind(2, place_.period)
-      .bind(3, static_cast<std::int64_t>(query.free));
-  auto found = records(use);
+  auto found = records(of_period(use).bind(3, static_cast<std::int64_t>(query.free)));
   if (!found.ok()) return found.status();
   reading.free = std::move(*found);
   return reading;
@@ -211,8 +211,7 @@ Result<std::vector<NumberRecord>> SqliteRegister::page(const RegisterPageQuery& 
           .c_str());
   if (!statement.ok()) return statement.status();
   SqliteQuery use(*statement);
-  use.bind(1, place_.binding.key)
-      .bind(2, place_.period)
+  of_period(use)
       .bind(3, query.after)
       .bind(4, std::string_view(query.state ? number_state_word(*query.state) : ""))
       .bind(5, static_cast<std::int64_t>(query.limit));
@@ -257,8 +256,7 @@ Result<bool> SqliteRegister::add(const RegisterChange& change, std::string_view 
       "VALUES(?1, ?2, ?3, ?4, nullif(?5, ''), ?6, ?7, ?8) ON CONFLICT DO NOTHING RETURNING 1");
   if (!statement.ok()) return statement.status();
   SqliteQuery query(*statement);
-  query.bind(1, place_.binding.key)
-      .bind(2, place_.period)
+  of_period(query)
       .bind(3, change.number)
       .bind(4, state)
       .bind(5, change.key)
@@ -277,8 +275,7 @@ Result<bool> SqliteRegister::refill(const RegisterChange& change) {
       "WHERE r.name = ?1 AND r.key = ?4) RETURNING 1");
   if (!statement.ok()) return statement.status();
   SqliteQuery query(*statement);
-  query.bind(1, place_.binding.key)
-      .bind(2, place_.period)
+  of_period(query)
       .bind(3, change.number)
       .bind(4, change.key)
       .bind(5, static_cast<std::int64_t>(change.former))
@@ -293,8 +290,7 @@ Result<bool> SqliteRegister::confirm(const RegisterChange& change) {
       "name = ?1 AND period = ?2 AND number = ?3 AND key = ?4 AND state = 'assigned' RETURNING 1");
   if (!statement.ok()) return statement.status();
   SqliteQuery query(*statement);
-  query.bind(1, place_.binding.key)
-      .bind(2, place_.period)
+  of_period(query)
       .bind(3, change.number)
       .bind(4, change.key)
       .bind(5, change.stamp.at_ms)
@@ -314,8 +310,7 @@ Result<bool> SqliteRegister::cancel(const RegisterChange& change) {
         "key = ?4 AND state = 'assigned' RETURNING 1");
     if (!statement.ok()) return statement.status();
     SqliteQuery query(*statement);
-    query.bind(1, place_.binding.key)
-        .bind(2, place_.period)
+    of_period(query)
         .bind(3, change.number)
         .bind(4, change.key)
         .bind(5, change.stamp.at_ms)
@@ -329,8 +324,7 @@ Result<bool> SqliteRegister::cancel(const RegisterChange& change) {
       "period = ?2 AND number = ?3 RETURNING 1");
   if (!statement.ok()) return statement.status();
   SqliteQuery query(*statement);
-  query.bind(1, place_.binding.key)
-      .bind(2, place_.period)
+  of_period(query)
       .bind(3, change.number)
       .bind(4, std::string_view(
                    number_state_word(change.free ? NumberState::free : NumberState::voided)));
@@ -344,8 +338,7 @@ Result<bool> SqliteRegister::close(const RegisterChange& change) {
       "UPDATE register SET state = 'void' WHERE name = ?1 AND period = ?2 AND state = 'free'");
   if (!statement.ok()) return statement.status();
   SqliteQuery query(*statement);
-  if (query.bind(1, place_.binding.key).bind(2, place_.period).step() != SQLITE_DONE)
-    return connection_.error();
+  if (of_period(query).step() != SQLITE_DONE) return connection_.error();
   return true;
 }
 

@@ -38,6 +38,8 @@ class SqliteRegister {
   Status create();
   // Marks the counters of that name as a register's: no daemon leases from them.
   Status claim_name();
+  // Binds ?1 and ?2, which are the name of the register and its period everywhere.
+  SqliteQuery& of_period(SqliteQuery& query) const;
   Result<Highest> highest();
   // The records that a statement with the columns of kRecord gives, with their former keys.
   Result<std::vector<NumberRecord>> records(SqliteQuery& query);
