@@ -141,12 +141,7 @@ Result<std::vector<Document>> MongoInstances::sessions(const Token& instance) {
       !BSON_ITER_HOLDS_ARRAY(&list) || !bson_iter_recurse(&list, &item))
     return found;
   while (bson_iter_next(&item)) {
-    if (!BSON_ITER_HOLDS_DOCUMENT(&item)) continue;
-    const std::uint8_t* data = nullptr;
-    std::uint32_t size = 0;
-    bson_iter_document(&item, &size, &data);
-    bson_t view;
-    if (bson_init_static(&view, data, size)) found.emplace_back(&view);
+    if (auto session = document_at(item)) found.push_back(std::move(*session));
   }
   return found;
 }

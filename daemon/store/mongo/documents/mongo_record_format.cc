@@ -27,18 +27,6 @@ std::string prefix_of(const LeaseRequest& request) {
   return in_ledger(request) ? "" : mongo_slot_path(slot_of(request)) + ".";
 }
 
-std::string text_in(const Document& document, const std::string& field) {
-  bson_iter_t found;
-  const bool there = find_field(document.get(), field, &found) && BSON_ITER_HOLDS_UTF8(&found);
-  return there ? bson_iter_utf8(&found, nullptr) : "";
-}
-
-// Of any type: the server calculates it from the counter, which may be a double. 0: there is none.
-std::int64_t number_in(const Document& document, const std::string& field) {
-  bson_iter_t found;
-  return find_field(document.get(), field, &found) ? bson_iter_as_int64(&found) : 0;
-}
-
 std::int64_t integer_in(const Document& document, const std::string& field) {
   bson_iter_t found;
   const bool there = find_field(document.get(), field, &found) && BSON_ITER_HOLDS_INT(&found);
@@ -61,7 +49,7 @@ LeaseRecord::Sent sent_in(const Document& document, const std::string& prefix) {
   LeaseRecord::Sent sent{.count = integer_in(document, prefix + kCount)};
   sent.statement = static_cast<std::int32_t>(std::clamp<std::int64_t>(
       integer_in(document, prefix + kStatement), 1, std::numeric_limits<std::int32_t>::max()));
-  const bool is_next = text_in(document, prefix + kMeaning) == meaning_word(Meaning::next);
+  const bool is_next = text_in(document.get(), prefix + kMeaning) == meaning_word(Meaning::next);
   sent.meaning = is_next ? Meaning::next : Meaning::last;
   return sent;
 }
@@ -150,11 +138,12 @@ Result<std::optional<LeaseRecord>> record_in(const Document& document, const Lea
   LeaseRecord record;
   record.token = token.value_or(Token{});
   // A state that this seqd does not know: nothing is issued of it.
-  record.state =
-      record_state_of(text_in(document, prefix + kState)).value_or(LeaseRecord::State::voided);
+  record.state = record_state_of(text_in(document.get(), prefix + kState))
+                     .value_or(LeaseRecord::State::voided);
   const bool is_sent = record.state == LeaseRecord::State::sent;
   if (is_sent) record.sent = sent_in(document, prefix);
-  record.span = {number_in(document, prefix + kBegin), number_in(document, prefix + kEnd)};
+  record.span = {number_in(document.get(), prefix + kBegin),
+                 number_in(document.get(), prefix + kEnd)};
   const bool good = token && (!is_sent || record.sent.count >= 1) &&
                     (!record.granted() || record.span.begin < record.span.end);
   if (good) return std::optional(record);
@@ -167,8 +156,8 @@ Result<std::optional<LeaseRecord>> record_in(const Document& document, const Lea
 }
 
 bool is_void_in_ledger(const Document& document, const LeaseRequest& request) {
-  return text_in(document, "_id") == slot_of(request) &&
-         text_in(document, kState) == record_state_word(LeaseRecord::State::voided);
+  return text_in(document.get(), "_id") == slot_of(request) &&
+         text_in(document.get(), kState) == record_state_word(LeaseRecord::State::voided);
 }
 
 }  // namespace seqd

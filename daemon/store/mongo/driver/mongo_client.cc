@@ -48,14 +48,7 @@ std::optional<MongoServerFacts::Kind> kind_of_server(std::string_view type) {
 
 std::optional<Document> document_in(const bson_t* reply, const char* name) {
   bson_iter_t found;
-  if (!bson_iter_init_find(&found, reply, name) || !BSON_ITER_HOLDS_DOCUMENT(&found))
-    return std::nullopt;
-  const std::uint8_t* data = nullptr;
-  std::uint32_t size = 0;
-  bson_iter_document(&found, &size, &data);
-  bson_t view;
-  if (!bson_init_static(&view, data, size)) return std::nullopt;
-  return Document(&view);
+  return bson_iter_init_find(&found, reply, name) ? document_at(found) : std::nullopt;
 }
 
 Result<std::unique_ptr<MongoClients>> MongoClients::open(const MongoDriver&, MongoTarget target) {

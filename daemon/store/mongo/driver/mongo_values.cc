@@ -143,6 +143,30 @@ bool find_field(const bson_t* document, const std::string& path, bson_iter_t* fo
   return bson_iter_init(&all, document) && bson_iter_find_descendant(&all, path.c_str(), found);
 }
 
+std::string text_in(const bson_t* document, const std::string& path) {
+  bson_iter_t found;
+  if (!find_field(document, path, &found) || !BSON_ITER_HOLDS_UTF8(&found)) return "";
+  std::uint32_t size = 0;
+  const char* const text = bson_iter_utf8(&found, &size);
+  return {text, size};
+}
+
+std::int64_t number_in(const bson_t* document, const std::string& path) {
+  bson_iter_t found;
+  const bool there = find_field(document, path, &found) && BSON_ITER_HOLDS_NUMBER(&found);
+  return there ? bson_iter_as_int64(&found) : 0;
+}
+
+std::optional<Document> document_at(const bson_iter_t& found) {
+  if (!BSON_ITER_HOLDS_DOCUMENT(&found)) return std::nullopt;
+  const std::uint8_t* data = nullptr;
+  std::uint32_t size = 0;
+  bson_iter_document(&found, &size, &data);
+  bson_t view;
+  if (!bson_init_static(&view, data, size)) return std::nullopt;
+  return Document(&view);
+}
+
 CounterNumber read_counter_number(const bson_t* document, const std::string& field) {
   bson_iter_t found;
   if (!find_field(document, field, &found)) return other("no such field");

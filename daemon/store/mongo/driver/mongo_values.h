@@ -6,6 +6,7 @@
 #include <bson/bson.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -70,5 +71,10 @@ Meaning read_meaning_mark(const bson_t* document);
 
 // Finds a field by path; false when it is not there.
 bool find_field(const bson_t* document, const std::string& path, bson_iter_t* found);
+
+// What is at a path, if it is of that type; else the empty value.
+std::string text_in(const bson_t* document, const std::string& path);
+std::int64_t number_in(const bson_t* document, const std::string& path);
+std::optional<Document> document_at(const bson_iter_t& found);
 
 }  // namespace seqd

@@ -36,36 +36,13 @@ Document with_id(std::int64_t id, bool shortest, const Document& body) {
   return out;
 }
 
-std::int64_t number_in(const bson_t* document, const char* field) {
-  bson_iter_t found;
-  const bool there = bson_iter_init_find(&found, document, field) && BSON_ITER_HOLDS_NUMBER(&found);
-  return there ? bson_iter_as_int64(&found) : 0;
-}
-
-std::string text_in(const bson_t* document, const char* field) {
-  bson_iter_t found;
-  const bool there = bson_iter_init_find(&found, document, field) && BSON_ITER_HOLDS_UTF8(&found);
-  return there ? bson_iter_utf8(&found, nullptr) : "";
-}
-
 std::uint32_t code_of(const Document& refusal) {
   return static_cast<std::uint32_t>(number_in(refusal.get(), "code"));
 }
 
-// The first entry of an array of documents.
-std::optional<Document> first_in(const bson_t* reply, const char* field) {
+std::optional<Document> refusal_in(const bson_t* reply) {
   bson_iter_t found;
-  bson_iter_t entry;
-  const bool there = bson_iter_init_find(&found, reply, field) && BSON_ITER_HOLDS_ARRAY(&found) &&
-                     bson_iter_recurse(&found, &entry) && bson_iter_next(&entry) &&
-                     BSON_ITER_HOLDS_DOCUMENT(&entry);
-  if (!there) return std::nullopt;
-  const std::uint8_t* data = nullptr;
-  std::uint32_t size = 0;
-  bson_iter_document(&entry, &size, &data);
-  bson_t view;
-  if (!bson_init_static(&view, data, size)) return std::nullopt;
-  return Document(&view);
+  return find_field(reply, "writeErrors.0", &found) ? document_at(found) : std::nullopt;
 }
 
 // Whether a duplicate key is that of _id, and no other unique index is meant.
@@ -288,7 +265,7 @@ MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const bs
   if (attempts.inserted) {
     answer.kind = Answer::Kind::decided;
     answer.inserted = number_in(attempts.inserted->get(), "n");
-    answer.refusal = first_in(attempts.inserted->get(), "writeErrors");
+    answer.refusal = refusal_in(attempts.inserted->get());
     const auto code = answer.refusal ? code_of(*answer.refusal) : 0;
     // What passes by itself does not keep an earlier attempt from coming late.
     const bool may_come = repeated && is_transient_error(code);

@@ -20,19 +20,6 @@ std::string counter_name(const CounterBinding& binding) {
                      part(binding.key), part(binding.counter_field));
 }
 
-std::int64_t integer_in(const bson_t* document, const char* field) {
-  bson_iter_t found;
-  return find_field(document, field, &found) ? bson_iter_as_int64(&found) : 0;
-}
-
-std::string text_in(const bson_t* document, const std::string& field) {
-  bson_iter_t found;
-  if (!find_field(document, field, &found) || !BSON_ITER_HOLDS_UTF8(&found)) return "";
-  std::uint32_t size = 0;
-  const char* const text = bson_iter_utf8(&found, &size);
-  return {text, size};
-}
-
 // The counter's, in its own document.
 std::vector<ParkedField> parked_in(const Document& document, const CounterBinding& binding) {
   std::vector<ParkedField> parked;
@@ -44,8 +31,8 @@ std::vector<ParkedField> parked_in(const Document& document, const CounterBindin
   while (bson_iter_next(&each)) {
     const std::string name = bson_iter_key(&each);
     const std::string path = "seqd.returned." + name;
-    const LeasedSpan span{integer_in(document.get(), (path + ".begin").c_str()),
-                          integer_in(document.get(), (path + ".end").c_str())};
+    const LeasedSpan span{number_in(document.get(), path + ".begin"),
+                          number_in(document.get(), path + ".end")};
     // Others' names with dots cannot be addressed, and are not ours.
     const bool addressed = name.find('.') == std::string::npos;
     const bool of_counter = text_in(document.get(), path + ".field") == binding.counter_field;
@@ -139,7 +126,7 @@ Status drop_parked(MongoClients& clients, const CounterBinding& binding, std::in
 }
 
 LeasedSpan parked_span(const Document& document) {
-  return {integer_in(document.get(), "begin"), integer_in(document.get(), "end")};
+  return {number_in(document.get(), "begin"), number_in(document.get(), "end")};
 }
 
 Result<CounterReading::Parked> count_parked(MongoClients& clients, const CounterBinding& binding,
@@ -167,8 +154,8 @@ Result<CounterReading::Parked> count_parked(MongoClients& clients, const Counter
                                             .add("1", Document().add("$group", group)));
   if (!found.ok()) return found.status();
   if (found->has_value()) {
-    sum.ranges = integer_in((*found)->get(), "ranges");
-    sum.ids = integer_in((*found)->get(), "ids");
+    sum.ranges = number_in((*found)->get(), "ranges");
+    sum.ids = number_in((*found)->get(), "ids");
   }
   return sum;
 }

@@ -102,16 +102,12 @@ Status read_former(FieldReader& reader, NumberRecord& record) {
     return reader.status();
   }
   while (bson_iter_next(&item)) {
-    bson_t view;
-    const std::uint8_t* data = nullptr;
-    std::uint32_t size = 0;
-    if (BSON_ITER_HOLDS_DOCUMENT(&item)) bson_iter_document(&item, &size, &data);
-    if (data == nullptr || !bson_init_static(&view, data, size)) {
+    const auto each = document_at(item);
+    if (!each) {
       reader.refuse("former", "a list of documents is needed");
       return reader.status();
     }
-    const Document each(&view);
-    FieldReader former(reader, each, fmt::format("former.{}.", record.former.size()));
+    FieldReader former(reader, *each, fmt::format("former.{}.", record.former.size()));
     record.former.push_back({.key = former.text("key"),
                              .assigned = former.stamp("assigned"),
                              .cancelled = former.stamp("cancelled"),

@@ -30,25 +30,7 @@ RegisterOutcome changed() {
 // The first entry of writeErrors.
 std::optional<Document> refusal_in(const bson_t* reply) {
   bson_iter_t found;
-  if (!find_field(reply, "writeErrors.0", &found) || !BSON_ITER_HOLDS_DOCUMENT(&found))
-    return std::nullopt;
-  const std::uint8_t* data = nullptr;
-  std::uint32_t size = 0;
-  bson_iter_document(&found, &size, &data);
-  bson_t view;
-  if (!bson_init_static(&view, data, size)) return std::nullopt;
-  return Document(&view);
-}
-
-std::int64_t integer_in(const bson_t* document, const char* field) {
-  const CounterNumber number = read_counter_number(document, field);
-  return number.kind == CounterNumber::Kind::other ? 0 : number.value;
-}
-
-std::string text_in(const bson_t* document, const char* field) {
-  bson_iter_t found;
-  const bool there = bson_iter_init_find(&found, document, field) && BSON_ITER_HOLDS_UTF8(&found);
-  return there ? bson_iter_utf8(&found, nullptr) : "";
+  return find_field(reply, "writeErrors.0", &found) ? document_at(found) : std::nullopt;
 }
 
 // Whether the number or the key exists. An index of somebody else would refuse every retry, too.
@@ -171,10 +153,10 @@ RegisterOutcome MongoRegisterWrite::insert(const std::vector<Document>& document
              fmt::format("{}: the insert was not confirmed by a majority: {}",
                          clients_.where(kMongoRegister), text_in(concern->get(), "errmsg"))}};
   }
-  const auto done = std::min(static_cast<std::size_t>(integer_in(reply, "n")), documents.size());
+  const auto done = std::min(static_cast<std::size_t>(number_in(reply, "n")), documents.size());
   const auto refusal = refusal_in(reply);
   if (!refusal && done == documents.size()) return {Kind::all, done, {}};
-  const auto code = refusal ? static_cast<std::uint32_t>(integer_in(refusal->get(), "code")) : 0;
+  const auto code = refusal ? static_cast<std::uint32_t>(number_in(refusal->get(), "code")) : 0;
   Status why(is_transient_error(code) ? ErrorCode::UNAVAILABLE : ErrorCode::STORE_REFUSED,
              fmt::format("{}: {} (code {})", clients_.where(kMongoRegister),
                          refusal ? text_in(refusal->get(), "errmsg") : "no answer", code));
