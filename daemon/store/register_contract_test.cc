@@ -89,6 +89,24 @@ REGISTER_TEST("a cancel names number and key, and what was cancelled stays in th
   REQUIRE(invoices.read({"a"}).of_keys.at(0)->number == 3);
 }
 
+REGISTER_TEST("a number without a key is void from the beginning, and says why") {
+  TestType fixture;
+  auto store = fixture.open();
+  TestRegister invoices(*store);
+  RegisterChange lost = invoices.add(1, "");
+  lost.reason = "restored";
+  require_ended(invoices.write({lost, invoices.add(2, "a"), lost}), Ended::changed, 2);
+  const NumberRecord record = invoices.read({}, {1}).of_numbers.at(0).value();
+  REQUIRE((record.state == NumberState::voided && record.key.empty() && record.text == "T-1"));
+  REQUIRE(record.former ==
+          std::vector<FormerKey>{{"", {1'001, "tester"}, {1'001, "tester"}, "restored"}});
+  REQUIRE(invoices.page().size() == 2);
+  // Others of its kind are no second number of one key.
+  lost.number = 3;
+  require_ended(invoices.write({lost}), Ended::all, 1);
+  REQUIRE_FALSE(invoices.read({""}).of_keys.at(0));
+}
+
 REGISTER_TEST("what is confirmed is not cancelled, and is confirmed once, by number and key") {
   TestType fixture;
   auto store = fixture.open();

@@ -29,9 +29,18 @@ class MemoryRegister final : public RegisterStore {
     RegisterReading reading;
     reading.highest = highest(query.place);
     reading.closed = closed.contains(query.place.period);
-    for (const std::string& key : query.keys) reading.of_keys.push_back(of_key(key));
-    for (const std::int64_t number : query.numbers)
-      reading.of_numbers.push_back(of_number({query.place.period, number}));
+    for (const std::string& key : query.keys) {
+      if (unreadable.contains(key)) reading.unreadable.push_back({1, key, bad});
+      reading.of_keys.push_back(unreadable.contains(key) ? std::nullopt : of_key(key));
+    }
+    for (const std::int64_t number : query.numbers) {
+      auto found = of_number({query.place.period, number});
+      if (found && unreadable.contains(found->key)) {
+        reading.unreadable.push_back({number, "", bad});
+        found = std::nullopt;
+      }
+      reading.of_numbers.push_back(std::move(found));
+    }
     for (const auto& [at, record] : records) {
       if (at.first == query.place.period && record.state == NumberState::free &&
           reading.free.size() < query.free)
@@ -100,7 +109,10 @@ class MemoryRegister final : public RegisterStore {
   bool is_away = false;
   std::deque<Fault> faults;  // of the next writes
   std::map<Place, NumberRecord> records;
-  std::set<std::string> closed;  // periods
+  std::set<std::string> closed;      // periods
+  std::set<std::string> unreadable;  // keys whose records cannot be read
+  std::set<std::string> refused;     // keys of which no change is possible
+  const Status bad{ErrorCode::STORE_REFUSED, "this one alone"};
   std::vector<RegisterWrite> writes;
   int reads = 0;
 
@@ -108,6 +120,10 @@ class MemoryRegister final : public RegisterStore {
   RegisterOutcome apply_all(const RegisterWrite& write) {
     RegisterOutcome outcome{RegisterOutcome::Kind::all, 0, {}};
     for (; outcome.done < write.changes.size(); ++outcome.done) {
+      if (refused.contains(write.changes[outcome.done].key)) {
+        outcome = {RegisterOutcome::Kind::refused, outcome.done, bad};
+        break;
+      }
       if (apply(write.place, write.changes[outcome.done])) continue;
       outcome.kind = RegisterOutcome::Kind::changed;
       break;
@@ -129,7 +145,8 @@ class MemoryRegister final : public RegisterStore {
     switch (change.kind) {
       case RegisterChange::Kind::add: {
         const std::int64_t last = highest(place);
-        if (closed.contains(place.period) || of_key(change.key) ||
+        const bool is_void = change.key.empty();
+        if (closed.contains(place.period) || (!is_void && of_key(change.key)) ||
             change.number != (last == 0 ? place.binding.first_id : last + 1))
           return false;
         NumberRecord& record = records[at];
@@ -138,6 +155,10 @@ class MemoryRegister final : public RegisterStore {
         record.key = change.key;
         record.text = change.text;
         record.assigned = change.stamp;
+        if (is_void) {
+          record.state = NumberState::voided;
+          record.former.push_back({"", change.stamp, change.stamp, change.reason});
+        }
         return true;
       }
       case RegisterChange::Kind::refill:

@@ -11,6 +11,16 @@ namespace {
 
 using Answer = RegisterAnswer::Kind;
 
+// Why the record that decides on it is not known; OK: it is.
+Status unreadable(const RegisterReading& reading, const RegisterQueue::Wanted& wanted) {
+  const bool by_key = wanted.kind == RegisterQueue::Wanted::Kind::assign;
+  for (const UnreadableNumber& each : reading.unreadable) {
+    if (by_key ? each.key == wanted.key : each.key.empty() && each.number == wanted.number)
+      return each.why;
+  }
+  return {};
+}
+
 bool had(const NumberRecord& record, const std::string& key) {
   return std::any_of(record.former.begin(), record.former.end(),
                      [&key](const FormerKey& former) { return former.key == key; });
@@ -107,7 +117,8 @@ void RegisterQueue::decide(const RegisterReading& reading) {
   for (const std::unique_ptr<Request>& request : sent()) {
     Pending& pending = as_pending(*request);
     pending.is_answered = pending.is_written = false;
-    if (pending.session == 0) continue;
+    if (Status why = unreadable(reading, pending.wanted); !why.ok()) pending.refused = why;
+    if (pending.session == 0 || !pending.refused.ok()) continue;
     if (pending.wanted.kind == Wanted::Kind::assign) {
       decide_assign(decision, pending);
     } else {
@@ -237,7 +248,9 @@ void RegisterQueue::end(const RegisterOutcome& outcome) {
       pending.wanted.done(pending.answer);
       return false;
     }
-    if (round.contended && pending.is_written && pending.change == outcome.done) ++pending.tries;
+    const bool is_next = pending.is_written && pending.change == outcome.done;
+    if (is_next && round.contended) ++pending.tries;
+    if (is_next && outcome.kind == Ended::refused) pending.refused = outcome.error;
     return pending.session != 0;
   });
 }

@@ -212,6 +212,25 @@ TEST_CASE("ConfirmAndCancelNameNumberAndKeyAndMayBeRepeated", "[register]") {
   CHECK(office.assigned("b") == 3);
 }
 
+TEST_CASE("WhatTheStoreRefusesForGoodFailsItsOwnRequestAlone", "[register]") {
+  Office office;
+  REQUIRE((office.assigned("a") == 1 && office.assigned("b") == 2));
+  const bool is_read = GENERATE(false, true);
+  (is_read ? office.store.unreadable : office.store.refused) = {"a", "bad"};
+  const std::size_t first = office.assign("c");
+  office.time.advance(0);  // the next round has all of these
+  std::vector<std::size_t> good{first, office.end(Wants::confirm, 2, "b")};
+  std::vector<std::size_t> bad{office.assign("bad"), office.end(Wants::cancel, 1, "a"),
+                               office.assign("bad")};
+  good.push_back(office.assign("d"));
+  office.settle(100);
+  for (const std::size_t at : good) CHECK(office.kind(at) == Kind::done);
+  for (const std::size_t at : bad) CHECK(office.code(at) == ErrorCode::STORE_REFUSED);
+  CHECK((office.number(first) == 3 && office.number(good.back()) == 4));
+  CHECK(office.host().error().ok());
+  CHECK(office.host().waiting() == 0);
+}
+
 TEST_CASE("TwoForOneNumberInOneRoundAreBothAnswered", "[register]") {
   Office office;
   REQUIRE(office.assigned("a") == 1);

@@ -40,17 +40,26 @@ struct RegisterQuery {
   std::size_t free = 0;               // how many free numbers are wanted, at most
 };
 
+// The number of a key or a number that was asked for, whose record cannot be read.
+struct UnreadableNumber {
+  std::int64_t number = 0;
+  std::string key;  // empty: it was asked for by its number
+  Status why;
+};
+
 // Of one moment; or `highest` is not newer than the records.
 struct RegisterReading {
   std::int64_t highest = 0;  // 0: there is none
   bool closed = false;       // the period
   std::vector<std::optional<NumberRecord>> of_keys;
   std::vector<std::optional<NumberRecord>> of_numbers;
-  std::vector<NumberRecord> free;  // the lowest first
+  std::vector<NumberRecord> free;            // the lowest first
+  std::vector<UnreadableNumber> unreadable;  // they are empty among the others
 };
 
 // add      a record for the key, behind the highest. Applied while `number` is the next one, the
-//          key has none, and the period is not closed.
+//          key has none, and the period is not closed. Without a key the number is void, for
+//          `reason`.
 // refill   a free number for the key. While it is free, was cancelled for as many keys as `former`
 //          says, not for this one, and the key has no number.
 // confirm, cancel
@@ -66,7 +75,7 @@ struct RegisterChange {
   std::string text;        // add
   std::size_t former = 0;  // refill
   bool free = false;       // cancel
-  std::string reason;      // cancel, and close for what is free
+  std::string reason;      // cancel, add without a key, and close for what is free
   Stamp stamp;
 };
 
@@ -78,9 +87,10 @@ struct RegisterWrite {
 
 // The first `done` changes were applied, and what happened to the next one: all: there is none.
 // changed: the register is not as it was read.   failed: it was not applied, `error` says why.
+// refused: the same, and it would be so again; others may be applied.
 // unknown: it and those behind it may have been applied, in part; a later query shows it.
 struct RegisterOutcome {
-  enum class Kind : std::uint8_t { all, changed, failed, unknown };
+  enum class Kind : std::uint8_t { all, changed, failed, refused, unknown };
   Kind kind = Kind::failed;
   std::size_t done = 0;
   Status error;

@@ -230,7 +230,7 @@ Result<bool> SqliteRegister::apply(const RegisterChange& change) {
   if (Status status = create(); !status.ok()) return status;
   switch (change.kind) {
     case RegisterChange::Kind::add:
-      return add(change, "assigned");
+      return change.key.empty() ? add_void(change) : add(change, "assigned");
     case RegisterChange::Kind::refill:
       return refill(change);
     case RegisterChange::Kind::confirm:
@@ -264,6 +264,28 @@ Result<bool> SqliteRegister::add(const RegisterChange& change, std::string_view 
       .bind(7, change.stamp.at_ms)
       .bind(8, change.stamp.by);
   return changes(query);
+}
+
+// Its record is that of a number that was cancelled for an empty key.
+Result<bool> SqliteRegister::add_void(const RegisterChange& change) {
+  const Result<bool> added = add(change, "void");
+  if (!added.ok() || !*added) return added;
+  auto statement = connection_.prepare(
+      "UPDATE register SET former = 1 WHERE name = ?1 AND period = ?2 AND number = ?3");
+  if (!statement.ok()) return statement.status();
+  SqliteQuery query(*statement);
+  if (of_period(query).bind(3, change.number).step() != SQLITE_DONE) return connection_.error();
+  auto former = connection_.prepare(
+      "INSERT INTO register_former VALUES(?1, ?2, ?3, 1, '', ?4, ?5, ?4, ?5, ?6)");
+  if (!former.ok()) return former.status();
+  SqliteQuery reason(*former);
+  of_period(reason)
+      .bind(3, change.number)
+      .bind(4, change.stamp.at_ms)
+      .bind(5, change.stamp.by)
+      .bind(6, change.reason);
+  if (reason.step() != SQLITE_DONE) return connection_.error();
+  return true;
 }
 
 Result<bool> SqliteRegister::refill(const RegisterChange& change) {

@@ -48,6 +48,7 @@ class SqliteRegister {
   // Whether the statement changed a row: it returns one.
   Result<bool> changes(SqliteQuery& query);
   Result<bool> add(const RegisterChange& change, std::string_view state);
+  Result<bool> add_void(const RegisterChange& change);
   Result<bool> refill(const RegisterChange& change);
   Result<bool> confirm(const RegisterChange& change);
   Result<bool> cancel(const RegisterChange& change);

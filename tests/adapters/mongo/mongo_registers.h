@@ -41,10 +41,11 @@ struct Registers {
   ErrorCode read_error(std::vector<std::string> keys) {
     return store->read_register({invoices.place, std::move(keys), {}, 0}).status().code();
   }
-  void require_refused(std::vector<RegisterChange> changes, const std::string& why) {
+  void require_refused(std::vector<RegisterChange> changes, const std::string& why,
+                       RegisterOutcome::Kind kind = RegisterOutcome::Kind::failed) {
     const RegisterOutcome outcome = invoices.write(std::move(changes));
     INFO(outcome.error.to_string());
-    REQUIRE((outcome.kind == RegisterOutcome::Kind::failed && outcome.done == 0));
+    REQUIRE((outcome.kind == kind && outcome.done == 0));
     REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
     REQUIRE(outcome.error.text().find(why) != std::string::npos);
   }

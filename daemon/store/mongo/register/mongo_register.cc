@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -113,16 +114,24 @@ Status MongoRegister::read_keys(const RegisterQuery& query, RegisterReading& rea
   std::map<std::string, NumberRecord> records;
   for (const Document& document : *found) {
     auto record = record_of(document, place_, where_);
-    if (!record.ok()) return record.status();
+    if (!record.ok()) {
+      reading.unreadable.push_back({number_in(document.get(), "_id.number"),
+                                    text_in(document.get(), "key"), record.status()});
+      continue;
+    }
     const auto [first, is_new] = records.try_emplace(record->key, *record);
     if (!is_new) {
-      return {ErrorCode::STORE_REFUSED,
-              fmt::format("{}: the key \"{}\" of \"{}\" has the numbers {} and {}: the unique "
-                          "index was missing; correct it",
-                          where_, record->key, place_.binding.key, first->second.number,
-                          record->number)};
+      const auto two = std::minmax(first->second.number, record->number);
+      reading.unreadable.push_back(
+          {two.first,
+           record->key,
+           {ErrorCode::STORE_REFUSED,
+            fmt::format("{}: the key \"{}\" of \"{}\" has the numbers {} and {}: the unique "
+                        "index was missing; correct it",
+                        where_, record->key, place_.binding.key, two.first, two.second)}});
     }
   }
+  for (const UnreadableNumber& each : reading.unreadable) records.erase(each.key);
   for (std::size_t at = 0; at < query.keys.size(); ++at) {
     const auto record = records.find(query.keys[at]);
     if (record != records.end()) reading.of_keys[at] = record->second;
@@ -144,7 +153,10 @@ Status MongoRegister::read_numbers(const RegisterQuery& query, RegisterReading& 
   for (const Document& document : *found) {
     if (is_end(document)) continue;
     auto record = record_of(document, place_, where_);
-    if (!record.ok()) return record.status();
+    if (!record.ok()) {
+      reading.unreadable.push_back({number_in(document.get(), "_id.number"), "", record.status()});
+      continue;
+    }
     records.emplace(record->number, std::move(*record));
   }
   for (std::size_t at = 0; at < query.numbers.size(); ++at) {

@@ -139,13 +139,27 @@ Document stamp_document(const Stamp& stamp) {
   return std::move(Document().add_date("at", stamp.at_ms).add("by", stamp.by));
 }
 
+Document former_document(const std::string& key, const Stamp& assigned,
+                         const RegisterChange& cancel) {
+  return std::move(Document()
+                       .add("key", key)
+                       .add("assigned", stamp_document(assigned))
+                       .add("cancelled", stamp_document(cancel.stamp))
+                       .add("reason", cancel.reason));
+}
+
+// Without a key it is as a number that was cancelled for an empty one.
 Document number_document(const RegisterPlace& place, const RegisterChange& add) {
-  return std::move(number_filter(place, add.number)
-                       .add("state", number_state_word(NumberState::assigned))
-                       .add("key", add.key)
-                       .add("text", add.text)
-                       .add("assigned", stamp_document(add.stamp))
-                       .add_array("former", Document()));
+  const bool is_void = add.key.empty();
+  Document document = number_filter(place, add.number);
+  document.add("state", number_state_word(is_void ? NumberState::voided : NumberState::assigned));
+  if (!is_void) document.add("key", add.key);
+  Document former;
+  if (is_void) former.add("0", former_document("", add.stamp, add));
+  document.add("text", add.text)
+      .add("assigned", stamp_document(add.stamp))
+      .add_array("former", former);
+  return document;
 }
 
 Document end_document(const RegisterPlace& place, const RegisterChange& close) {

@@ -36,6 +36,9 @@ Document period_filter(const RegisterPlace& place, std::int64_t after = 0);
 Document number_document(const RegisterPlace& place, const RegisterChange& add);
 Document end_document(const RegisterPlace& place, const RegisterChange& close);
 Document stamp_document(const Stamp& stamp);
+// What stays of a key when a number is cancelled.
+Document former_document(const std::string& key, const Stamp& assigned,
+                         const RegisterChange& cancel);
 
 // --- what a document says. `where`: host and collection, for errors.
 Result<std::int64_t> number_of(const Document& document, const std::string& where);

@@ -129,8 +129,11 @@ TEST_CASE("MongoRegister: a unique index of somebody else is told, and not asked
       {"key": {"text": 1}, "name": "text_1", "unique": true}]})");
   RegisterChange same = invoices.add(2, "b");
   same.text = "T-1";
-  world.require_refused({same}, "11000");
-  require_ended(invoices.write({invoices.add(2, "b")}), Ended::all, 1);
+  world.require_refused({same}, "11000", Ended::refused);
+  same.number = 3;
+  same.key = "c";
+  require_ended(invoices.write({invoices.add(2, "b"), same}), Ended::refused, 1);
+  REQUIRE(invoices.read({"b"}).of_keys.at(0)->number == 2);
 }
 
 TEST_CASE("MongoRegister: a document that was changed by hand is named and the others are as ever",
@@ -152,12 +155,18 @@ TEST_CASE("MongoRegister: a document that was changed by hand is named and the o
           {"at": {"$date": "2026-01-01T00:00:00Z"}, "by": ""}}]}})"});
   CAPTURE(tried.field);
   world.change_by_hand(1, tried.update);
-  const auto reading = world.store->read_register({invoices.place, {"a"}, {1}, 0});
-  INFO(reading.status().to_string());
-  REQUIRE(reading.status().code() == ErrorCode::STORE_REFUSED);
-  REQUIRE(reading.status().text().find(fmt::format("field {}:", tried.field)) != std::string::npos);
-  REQUIRE(reading.status().text().find(R"("number" : 1)") != std::string::npos);
-  REQUIRE(invoices.write({invoices.cancel(1, "a")}).error.code() == ErrorCode::STORE_REFUSED);
+  const RegisterReading reading = invoices.read({"a", "b"}, {1, 2});
+  REQUIRE((reading.of_keys.at(1)->number == 2 && reading.of_numbers.at(1)->key == "b"));
+  REQUIRE((!reading.of_keys.at(0) && !reading.of_numbers.at(0)));
+  REQUIRE(reading.unreadable.size() == 2);
+  for (const UnreadableNumber& each : reading.unreadable) {
+    INFO(each.why.to_string());
+    REQUIRE((each.number == 1 && each.why.code() == ErrorCode::STORE_REFUSED));
+    REQUIRE(each.why.text().find(fmt::format("field {}:", tried.field)) != std::string::npos);
+    REQUIRE(each.why.text().find(R"("number" : 1)") != std::string::npos);
+  }
+  REQUIRE((reading.unreadable.at(0).key == "a" && reading.unreadable.at(1).key.empty()));
+  world.require_refused({invoices.cancel(1, "a")}, "", Ended::refused);
   REQUIRE(world.store->list_register({invoices.place, 0, {}, 10}).status().code() ==
           ErrorCode::STORE_REFUSED);
   REQUIRE(invoices.read({"b"}).of_keys.at(0)->number == 2);
@@ -193,7 +202,10 @@ TEST_CASE("MongoRegister: a key that has two numbers is told", "[mongo][register
   require_ended(invoices.write({invoices.add(1, "a"), invoices.add(2, "b")}), Ended::all, 2);
   world.server.command(R"({"dropIndexes": "seqd_register", "index": "seqd_register_by_key"})");
   world.change_by_hand(2, R"({"$set": {"key": "a"}})");
-  REQUIRE(world.read_error({"a"}) == ErrorCode::STORE_REFUSED);
+  const RegisterReading reading = invoices.read({"a"});
+  REQUIRE(!reading.of_keys.at(0));
+  REQUIRE((reading.unreadable.size() == 1 && reading.unreadable.at(0).key == "a"));
+  REQUIRE(reading.unreadable.at(0).why.text().find("has the numbers") != std::string::npos);
 }
 
 TEST_CASE("MongoRegister: hosts that are configured with two first numbers do not both begin",

@@ -27,6 +27,13 @@ RegisterOutcome changed() {
   return {Kind::changed, 0, {}};
 }
 
+// Codes with which the server refuses one document, and others not.
+bool is_of_document(std::uint32_t code) {
+  constexpr std::uint32_t kFailedValidation = 121;
+  constexpr std::uint32_t kObjectTooLarge = 10334;
+  return code == kMongoDuplicateKey || code == kFailedValidation || code == kObjectTooLarge;
+}
+
 // The first entry of writeErrors.
 std::optional<Document> refusal_in(const bson_t* reply) {
   bson_iter_t found;
@@ -130,11 +137,12 @@ RegisterOutcome MongoRegisterWrite::insert(const std::vector<Document>& document
   const BulkHandle bulk(
       mongoc_collection_create_bulk_operation_with_opts(handle.get(), options.get()));
   bson_error_t error = {};
-  for (const Document& document : documents) {
-    // No UTF-8.
-    if (!mongoc_bulk_operation_insert_with_opts(bulk.get(), document.get(), nullptr, &error))
-      return failed({ErrorCode::BAD_REQUEST, clients_.readable(error)});
-  }
+  std::size_t count = 0;
+  while (count < documents.size() && mongoc_bulk_operation_insert_with_opts(
+                                         bulk.get(), documents[count].get(), nullptr, &error))
+    ++count;
+  // The driver refuses it.
+  if (count == 0) return {Kind::refused, 0, {ErrorCode::STORE_REFUSED, clients_.readable(error)}};
   static_cast<void>(clients_.through_mongos(connection));
   const AttemptScope scope;
   MongoReply unused;
@@ -153,9 +161,9 @@ RegisterOutcome MongoRegisterWrite::insert(const std::vector<Document>& document
              fmt::format("{}: the insert was not confirmed by a majority: {}",
                          clients_.where(kMongoRegister), text_in(concern->get(), "errmsg"))}};
   }
-  const auto done = std::min(static_cast<std::size_t>(number_in(reply, "n")), documents.size());
+  const auto done = std::min(static_cast<std::size_t>(number_in(reply, "n")), count);
   const auto refusal = refusal_in(reply);
-  if (!refusal && done == documents.size()) return {Kind::all, done, {}};
+  if (!refusal && done == count) return {Kind::all, done, {}};
   const auto code = refusal ? static_cast<std::uint32_t>(number_in(refusal->get(), "code")) : 0;
   Status why(is_transient_error(code) ? ErrorCode::UNAVAILABLE : ErrorCode::STORE_REFUSED,
              fmt::format("{}: {} (code {})", clients_.where(kMongoRegister),
@@ -165,7 +173,7 @@ RegisterOutcome MongoRegisterWrite::insert(const std::vector<Document>& document
                          proves_not_inserted(code, through_mongos);
   if (!is_proven) return {Kind::unknown, done, std::move(why)};
   if (code == kMongoDuplicateKey && is_of_ours(refusal->get())) return {Kind::changed, done, {}};
-  return {Kind::failed, done, std::move(why)};
+  return {is_of_document(code) ? Kind::refused : Kind::failed, done, std::move(why)};
 }
 
 // --- changes of a document
@@ -192,7 +200,7 @@ RegisterOutcome MongoRegisterWrite::send(MongoWrite write) {
     case MongoWriteAnswer::Kind::refused:
       if (answer.server_code == kMongoDuplicateKey && is_of_ours(answer.reply.get()))
         return changed();
-      return failed(answer.error);
+      return {is_of_document(answer.server_code) ? Kind::refused : Kind::failed, 0, answer.error};
     case MongoWriteAnswer::Kind::unknown:
       break;
   }
@@ -227,16 +235,12 @@ RegisterOutcome MongoRegisterWrite::cancel(const RegisterChange& change) {
   if (!found.ok()) return failed(found.status());
   if (!*found || is_end(**found)) return changed();
   const auto record = record_of(**found, place_, clients_.where(kMongoRegister));
-  if (!record.ok()) return failed(record.status());
+  if (!record.ok()) return {Kind::refused, 0, record.status()};
   MongoWrite write = write_of(change.number, NumberState::assigned);
   write.filter.add("key", change.key);
   if (change.free) write.filter.add("ended", Document().add("$ne", true));
   const NumberState after = change.free ? NumberState::free : NumberState::voided;
-  const Document former = std::move(Document()
-                                        .add("key", change.key)
-                                        .add("assigned", stamp_document(record->assigned))
-                                        .add("cancelled", stamp_document(change.stamp))
-                                        .add("reason", change.reason));
+  const Document former = former_document(change.key, record->assigned, change);
   write.update.add("$set", Document().add("state", number_state_word(after)))
       .add("$unset", Document().add("key", true))
       .add("$push", Document().add("former", former));
