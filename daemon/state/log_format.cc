@@ -14,7 +14,7 @@ namespace seqd {
 namespace {
 
 constexpr std::size_t kinds = std::variant_size_v<LogEntry>;
-static_assert(kinds == 25, "a new kind needs fields() below and a line in LOG-FORMAT.md");
+static_assert(kinds == 26, "a new kind needs fields() below and a line in LOG-FORMAT.md");
 
 // The fields of every kind in their order on disk, once for both directions. `Visitor` has
 // number(), end(), token(), text() and choice(); end() is a range's end, stored as the distance
@@ -200,6 +200,16 @@ void fields(V& v, auto& e, std::in_place_type_t<BlockEnded>) {
   v.number(e.slot);
   v.number(e.begin);
   v.end(e.begin, e.taken_end);
+}
+
+template <typename V>
+void fields(V& v, auto& e, std::in_place_type_t<RegisterReached>) {
+  v.number(e.scope);
+  v.text(e.name);
+  v.list(e.periods, RegisterReached::kMostPeriods, [](V& each, auto& reached) {
+    each.text(reached.period);
+    each.number(reached.number);
+  });
 }
 
 // Collects in a small array, so that the vector grows once an entry.

@@ -40,7 +40,8 @@ std::vector<LogEntry> one_of_every_kind() {
           ClientUser{4, 1'000},
           StoreHeartbeat{7, token, 12, StoreAge::restored},
           BlockGranted{2, 4, 63, 19, 150, 160},
-          BlockEnded{2, 4, 63, 150, 155}};
+          BlockEnded{2, 4, 63, 150, 155},
+          RegisterReached{7, "invoices", {{"", 5}, {"2026", 1'000'000}}}};
 }
 
 std::vector<LogEntry> extremes() {
@@ -106,10 +107,10 @@ TEST_CASE("AnEntryCutOffAnywhereIsCorrupt") {
 }
 
 TEST_CASE("AnUnknownKindIsCorruptAndNamed") {
-  const std::vector<std::uint8_t> bytes = {25, 0, 0};
+  const std::vector<std::uint8_t> bytes = {26, 0, 0};
   const Status status = EntryReader(bytes).next().status();
   CHECK(status.code() == ErrorCode::STATE_CORRUPT);
-  CHECK(status.text().find("unknown kind 25") != std::string::npos);
+  CHECK(status.text().find("unknown kind 26") != std::string::npos);
 }
 
 TEST_CASE("AnUnknownChoiceIsCorrupt") {
@@ -215,7 +216,15 @@ TEST_CASE("EveryKindIsEncodedAsDocumented") {
       Documented(21).number(4).number(1'000),
       Documented(22).number(7).token().number(12).choice(1),
       Documented(23).number(2).number(4).number(63).number(19).number(150).number(10),
-      Documented(24).number(2).number(4).number(63).number(150).number(5)};
+      Documented(24).number(2).number(4).number(63).number(150).number(5),
+      Documented(25)
+          .number(7)
+          .text("invoices")
+          .number(2)
+          .text("")
+          .number(5)
+          .text("2026")
+          .number(1'000'000)};
   REQUIRE(documented.size() == std::variant_size_v<LogEntry>);
   const std::vector<LogEntry> entries = one_of_every_kind();
   for (std::size_t kind = 0; kind < documented.size(); ++kind) {

@@ -124,6 +124,9 @@ TEST_CASE("AnEntryOfEveryKindTakesNoMoreThanItIsCountedWith", "[accepted]") {
             bytes(StoreBound{kLastSequence, token, std::string(230, 'x')}) +
             bytes(StoreHeartbeat{kLastSequence, token, most, StoreAge::restored}) <=
         StateBounds::kScopeBytes);
+  const std::string period(RegisterReached::kMostPeriodBytes, 'x');
+  CHECK(bytes(RegisterReached{kLastSequence, "", {4, {period, most}}}) <=
+        StateBounds::kRegisterBytes);
   const std::int64_t returning =
       range + bytes(ReturnOpened{kLastSequence, token, 0, most, Reuse::tail, most});
   const std::int64_t leasing = range + bytes(LeaseIntended{kLastSequence, token, most, most});

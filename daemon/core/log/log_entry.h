@@ -11,6 +11,7 @@
 #include "daemon/core/log/block_entry.h"
 #include "daemon/core/log/client_entry.h"
 #include "daemon/core/log/name_entry.h"
+#include "daemon/core/log/register_entry.h"
 #include "daemon/core/log/return_entry.h"
 #include "daemon/core/log/scope_entry.h"
 #include "daemon/core/log/snapshot_entry.h"
@@ -104,10 +105,11 @@ struct ForgetSequence {
 };
 
 // New kinds go at the end: the index is the kind on disk.
-using LogEntry = std::variant<DefineScope, DefineSequence, LeaseIntended, LeaseGranted, LeaseClosed,
-                              Reserved, Issued, DefineClient, Acknowledged, ForgetClient, GapMade,
-                              AvailableRange, RetainedIssue, SequenceTotals, NextNumbers,
-                              ReturnOpened, ReturnClosed, UsedBelow, ForgetSequence, StoreBound,
-                              DefineName, ClientUser, StoreHeartbeat, BlockGranted, BlockEnded>;
+using LogEntry =
+    std::variant<DefineScope, DefineSequence, LeaseIntended, LeaseGranted, LeaseClosed, Reserved,
+                 Issued, DefineClient, Acknowledged, ForgetClient, GapMade, AvailableRange,
+                 RetainedIssue, SequenceTotals, NextNumbers, ReturnOpened, ReturnClosed, UsedBelow,
+                 ForgetSequence, StoreBound, DefineName, ClientUser, StoreHeartbeat, BlockGranted,
+                 BlockEnded, RegisterReached>;
 
 }  // namespace seqd

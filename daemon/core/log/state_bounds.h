@@ -26,6 +26,8 @@ class StateBounds {
   static constexpr std::int64_t kNameBytes = 144;
   static constexpr std::int64_t kFormBytes = 3;
   static constexpr std::int64_t kBlockEndBytes = 64;
+  // A register (RegisterReached) without its name.
+  static constexpr std::int64_t kRegisterBytes = 192;
   // What the configuration counts for a sequence, texts included.
   static constexpr std::int64_t kTypicalSequenceBytes = 640;
 

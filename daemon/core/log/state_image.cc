@@ -251,14 +251,6 @@ Status StateImage::apply_one(const StoreHeartbeat& entry) {
   return {};
 }
 
-Status StateImage::apply_one(const DefineName& entry) {
-  if (entry.name.empty()) return corrupt("an entry about no name", names.size());
-  if (!are_spans(entry.forgotten))
-    return corrupt("spans of forgotten periods that make no sense", entry.forgotten.size());
-  names.insert_or_assign(names.end(), entry.name, entry);
-  return {};
-}
-
 Status StateImage::apply_one(const GapMade& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
@@ -384,6 +376,7 @@ void StateImage::snapshot(const std::function<void(const LogEntry&)>& entry) con
     if (sequence.intent) entry(*sequence.intent);
   }
   for (const auto& [name, known] : names) entry(known);
+  for (const auto& [name, reached] : registers) entry(reached);
   for (const auto& [id, client] : clients) {
     entry(DefineClient{id, client.identity});
     if (client.user != kNoUserOrGroup) entry(ClientUser{id, client.user});

@@ -77,6 +77,7 @@ class StateImage {
   std::map<SequenceId, SequenceImage> sequences;
   std::map<ClientId, ClientImage> clients;
   std::map<std::string, DefineName, std::less<>> names;
+  std::map<std::pair<ScopeId, std::string>, RegisterReached> registers;
   NextNumbers next_numbers;
 
  private:
@@ -105,6 +106,7 @@ class StateImage {
   Status apply_one(const StoreHeartbeat& entry);
   Status apply_one(const BlockGranted& entry);
   Status apply_one(const BlockEnded& entry);
+  Status apply_one(const RegisterReached& entry);
   Result<SequenceImage*> find(SequenceId sequence);
 };
 

@@ -39,6 +39,13 @@ TEST_CASE("AnImageMadeFromItsSnapshotIsEqual") {
   REQUIRE(image.apply(StoreHeartbeat{1, Token{4}, 9, StoreAge::restored}).ok());
   refuses(image, StoreHeartbeat{2, Token{4}, 9, StoreAge::current});
   refuses(image, StoreHeartbeat{1, Token{4}, -1, StoreAge::current});
+  REQUIRE(image.apply(RegisterReached{1, "invoices", {{"2026", 4}}}).ok());
+  REQUIRE(image.apply(RegisterReached{1, "invoices", {{"2026", 5}, {"", 1}}}).ok());
+  refuses(image, RegisterReached{2, "invoices", {{"2026", 5}}});
+  refuses(image, RegisterReached{1, "", {{"2026", 5}}});
+  refuses(image, RegisterReached{1, "invoices", {}});
+  refuses(image, RegisterReached{1, "invoices", {{"2026", 0}}});
+  refuses(image, RegisterReached{1, "invoices", {{std::string(33, '2'), 1}}});
   StateImage again;
   image.snapshot([&](const LogEntry& entry) { REQUIRE(again.apply(entry).ok()); });
   CHECK(again == image);

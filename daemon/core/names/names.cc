@@ -131,6 +131,7 @@ void Names::durable(LogPosition position) {
 
 void Names::snapshot(const std::function<void(const LogEntry&)>& entry) const {
   for (const auto& [name, known] : records_) entry(known);
+  registers_.snapshot(entry);
 }
 
 }  // namespace seqd

@@ -1,8 +1,8 @@
 // Names: what the log has of base names for longer than their sequences are kept: the forms of
 // their texts, their newest period, and the periods that were forgotten (DefineName); and which
-// period is the present one. Most names have one sequence, their own, and nothing more is known of
-// them: such a name is plain, and has no record here. Instants are seconds since 1970. Owned by the
-// SequenceTable; loop thread.
+// period is the present one; and what it has of registers. Most names have one sequence, their own,
+// and nothing more is known of them: such a name is plain, and has no record here. Instants are
+// seconds since 1970. Owned by the SequenceTable; loop thread.
 //
 // Invariant: the log has every name that has a record, and every plain one.
 #pragma once
@@ -17,6 +17,7 @@
 #include "daemon/core/log/name_entry.h"
 #include "daemon/core/log/remainder_log.h"
 #include "daemon/core/names/current_periods.h"
+#include "daemon/core/names/known_registers.h"
 #include "daemon/core/settings/sequence_settings.h"
 
 namespace seqd {
@@ -24,7 +25,7 @@ namespace seqd {
 class Names {
  public:
   // The log outlives it.
-  explicit Names(RemainderLog& log) : log_(log) {}
+  explicit Names(RemainderLog& log) : log_(log), registers_(log) {}
 
   // --- at a start. `own`: a sequence has this very name
   void restore(const DefineName& known, bool own);
@@ -53,6 +54,8 @@ class Names {
   // Of the name of a period that has no sequence: whether it was used here.
   bool has_forgotten(std::string_view name) const;
 
+  KnownRegisters& registers() { return registers_; }
+
   // --- texts
   // No text may leave in the form before is_durable().
   void add_form(std::string_view base, const std::string& form);
@@ -64,7 +67,7 @@ class Names {
   Status check_repeat(std::string_view name, const SequenceSettings& settings, TextForm form) const;
 
   void durable(LogPosition position);
-  // The records, in the order of their names.
+  // The records, in the order of their names, then the registers.
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
 
  private:
@@ -72,6 +75,7 @@ class Names {
 
   RemainderLog& log_;
   CurrentPeriods periods_;
+  KnownRegisters registers_;
   std::map<std::string, DefineName, std::less<>> records_;
   std::map<std::string, LogPosition, std::less<>> forms_durable_at_;  // of what is not yet
 };

@@ -15,6 +15,10 @@ std::int64_t bytes_of(std::string_view form) {
   return StateBounds::kFormBytes + static_cast<std::int64_t>(form.size());
 }
 
+std::int64_t bytes_of_register(std::string_view name) {
+  return StateBounds::kRegisterBytes + static_cast<std::int64_t>(name.size());
+}
+
 }  // namespace
 
 // --- the room of a snapshot
@@ -46,6 +50,14 @@ void SequenceBudgets::form_defined(std::string_view form) {
 void SequenceBudgets::form_forgotten(std::string_view form) {
   defined_bytes_ -= bytes_of(form);
   ASSERT(defined_bytes_ >= 0);
+}
+
+void SequenceBudgets::register_defined(std::string_view name) {
+  defined_bytes_ += bytes_of_register(name);
+}
+
+bool SequenceBudgets::may_define_register(std::string_view name) const {
+  return state_bytes() + bytes_of_register(name) <= most_bytes_;
 }
 
 std::int64_t SequenceBudgets::state_bytes() const {

@@ -42,6 +42,7 @@ class SequenceBudgets {
   // The log is to have `definition` instead; false: it has no room for that.
   bool redefine(const DefineSequence& former, const DefineSequence& definition);
   void form_defined(std::string_view form), form_forgotten(std::string_view form);
+  void register_defined(std::string_view name);
   // Adds to the number of ranges beyond the two that each sequence is counted with.
   void count_extra_ranges(std::int64_t more) { extra_ranges_ += more; }
   std::int64_t state_bytes() const;  // in a snapshot, at most
@@ -49,8 +50,9 @@ class SequenceBudgets {
   bool may_define(const DefineSequence& definition, bool named) const;
   // How many like this one, whose name is in no table.
   std::int64_t room_for(const DefineSequence& definition) const;
-  // The same for a form of a name's texts.
+  // The same for a form of a name's texts, and for a register.
   bool may_define_form(std::string_view form) const;
+  bool may_define_register(std::string_view name) const;
   // The same for a range more than a sequence is counted with.
   bool may_hold_another_range() const;
   bool may_hold_another_block() const;  // which is counted as two
@@ -88,7 +90,7 @@ class SequenceBudgets {
  private:
   ReplayTable& replays_;
   std::int64_t most_bytes_;
-  std::int64_t defined_bytes_ = 0;  // of scopes, sequences with the ranges included, forms
+  std::int64_t defined_bytes_ = 0;  // of scopes, sequences with their two ranges, forms, registers
   std::int64_t extra_ranges_ = 0;
   std::array<std::int64_t, kGapCauses> gap_ids_{};
   std::vector<SequenceId> issuing_;

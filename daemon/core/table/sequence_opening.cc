@@ -43,7 +43,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<User
                       "(daemon.allow_unlisted); add [sequence.\"" +
                       text + "\"]");
   }
-  if (settings->mode == SequenceMode::insert) return inserts_only(name);
+  if (settings->mode != SequenceMode::lease) return leases_nothing(name, settings->mode);
   // That calls open() again, with the name of the present period.
   if (settings->periods.rule != nullptr && !settings->periods.current)
     return open_period(text, *settings, user);

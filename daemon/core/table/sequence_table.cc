@@ -40,6 +40,8 @@ void SequenceTable::restore(const StateImage& image) {
   for (const auto& [name, known] : image.names) {
     for (const std::string& form : known.forms) budgets_.form_defined(form);
   }
+  for (const auto& [key, known] : image.registers) budgets_.register_defined(key.second);
+  names_.registers().restore(image.registers);
   scopes_.restore(image);
   blocks_.restore(image);  // before a sequence that may not be served ends its blocks
   Moves moves(image);

@@ -72,6 +72,7 @@ class SequenceTable final : public RemainderLogObserver,
   Scopes& scopes() { return scopes_; }
   const Scopes& scopes() const { return scopes_; }
   const Names& names() const { return names_; }
+  KnownRegisters& registers() { return names_.registers(); }
   SequenceOrders& orders() { return orders_; }
   BlockTable& blocks() override { return blocks_; }
   const BlockTable& blocks() const { return blocks_; }
@@ -83,8 +84,7 @@ class SequenceTable final : public RemainderLogObserver,
   // Drops what a session that has ended waits for. With `why`: only where that is an error, which
   // is the answer.
   void cancel(SessionId session, const Refusal& why = {});
-  // Appends to the log what was issued in this turn, so that a repeat of a request finds it.
-  std::size_t append_issues();  // of so many sequences
+  std::size_t append_issues();  // of this turn, so that repeats find them; of so many sequences
   // Decides what follows from this turn; then the log may be committed.
   void end_turn();
   void durable(LogPosition position) override;
