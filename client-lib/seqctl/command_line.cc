@@ -78,6 +78,57 @@ void describe_housekeeping(CLI::App& app, Arguments& arguments) {
   purge->add_flag("--yes", arguments.yes, "do it");
 }
 
+void add_key(CLI::App& command, Arguments& arguments, bool has_number) {
+  command.add_option("NAME", arguments.name, "the register, or a period of it: invoices@2026")
+      ->required();
+  command.add_option("KEY", arguments.text, "the key of the document")->required();
+  if (!has_number) return;
+  command
+      .add_option("--number", arguments.id,
+                  "only if that is the number of the key; then the command can be repeated")
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
+}
+
+void describe_registers(CLI::App& app, Arguments& arguments) {
+  add_key(*add(app, arguments, "assign", "print the number of a key in a register, or give it one",
+               Command::assign, kTaking),
+          arguments, false);
+  add_key(*add(app, arguments, "confirm", "say that the document of a key exists", Command::confirm,
+               kTaking),
+          arguments, true);
+  CLI::App* cancel = add(app, arguments, "cancel",
+                         "take the number from a key: only if its document is known not to exist",
+                         Command::cancel, kTaking);
+  add_key(*cancel, arguments, true);
+  cancel->add_option("--reason", arguments.reason, "why; it stays in the register")->required();
+  CLI::App* settle =
+      add(app, arguments, "settle",
+          "confirm and cancel in bulk: lines of KEY,confirmed and KEY,cancelled,REASON",
+          Command::settle, kTaking);
+  settle->add_option("NAME", arguments.name, "the register")->required();
+  settle->add_option("FILE", arguments.text, "the file; - is standard input")->required();
+  CLI::App* records =
+      add(app, arguments, "register",
+          "show the numbers of a register: those that you assigned, or all to administrators",
+          Command::records);
+  records->add_option("NAME", arguments.name, "the register, or a period of it")->required();
+  CLI::Option* state = records->add_option("--state", arguments.state, "only those in this state")
+                           ->check(CLI::IsMember({"assigned", "confirmed", "void", "free"}));
+  records
+      ->add_flag_callback(
+          "--unconfirmed", [&arguments] { arguments.state = "assigned"; },
+          "only those that are not confirmed: --state assigned")
+      ->excludes(state);
+  records->add_flag("--csv", arguments.csv, "print comma-separated values, with a head");
+  CLI::App* close =
+      add(app, arguments, "close",
+          "end a period of a register: it gets no more numbers; without --yes, show what is not "
+          "confirmed",
+          Command::close, kAdministering);
+  close->add_option("NAME", arguments.name, "the period: invoices@2026")->required();
+  close->add_flag("--yes", arguments.yes, "do it");
+}
+
 void describe_advance(CLI::App& advance, Arguments& arguments) {
   CLI::Option_group* which = advance.add_option_group("which");
   which->add_option("NAME", arguments.name, "the sequence");
@@ -223,6 +274,7 @@ void describe_taking(CLI::App& app, Arguments& arguments) {
 
 void describe_commands(CLI::App& app, Arguments& arguments) {
   describe_taking(app, arguments);
+  describe_registers(app, arguments);
   CLI::App* peek =
       add(app, arguments, "peek", "show the next ID, without taking it", Command::peek);
   peek->add_option("NAME", arguments.name, "the sequence")->required();

@@ -26,6 +26,12 @@ enum class Command : std::uint8_t {
   purge,
   parse,
   insert,
+  assign,
+  confirm,
+  cancel,
+  records,
+  settle,
+  close,
   health,
   stat,
   latency,
@@ -48,7 +54,7 @@ struct Arguments {
   Command command = Command::ping;
   std::string name;  // of the sequence
   bool all = false;  // of drain and advance: every sequence, and no name
-  bool yes = false;  // of advance, drain, decommission and purge: do it
+  bool yes = false;  // of advance, drain, decommission, purge and close: do it
   bool keep_history = false;
   bool remove = false;      // of drain: the daemon forgets the sequence
   std::string store;        // of advance with `all`: whose sequences
@@ -57,11 +63,15 @@ struct Arguments {
   std::int64_t count = 1;   // of next and range
   bool as_text = false;     // of next
   std::string unique;       // of insert: the field; empty: none
-  std::string text;  // of parse; of explain, unless it is `id`; of insert: the document, empty: on
-                     // standard input
+  // Of parse; of explain, unless it is `id`; of insert: the document, empty: on standard input; of
+  // assign, confirm and cancel: the key; of settle: the file, "-": standard input.
+  std::string text;
+  std::string reason;         // of cancel
+  std::string state;          // of register: only such; empty: all
+  bool csv = false;           // of register
   bool message_pack = false;  // of insert: the document is MessagePack
   std::int64_t gaps = 100;    // at most so many
-  // Of explain; of advance, none: above all that was leased.
+  // Of explain; of advance, none: above all that was leased; of confirm and cancel: the number.
   std::optional<std::int64_t> id;
   std::int64_t after = 0;          // of gaps: the number of one
   bool ready = false;              // of health; also where neither is given

@@ -12,6 +12,7 @@
 #include "client-lib/seqctl/insert_document.h"
 #include "client-lib/seqctl/live/health.h"
 #include "client-lib/seqctl/live/watching.h"
+#include "client-lib/seqctl/registering.h"
 #include "client-lib/seqctl/reports/advance_report.h"
 #include "client-lib/seqctl/reports/clients_report.h"
 #include "client-lib/seqctl/reports/config_report.h"
@@ -50,6 +51,18 @@ class Execution {
         return insert();
       case Command::range:
         return taking_.range();
+      case Command::assign:
+        return registering_.assign();
+      case Command::confirm:
+        return registering_.confirm();
+      case Command::cancel:
+        return registering_.cancel();
+      case Command::records:
+        return registering_.records();
+      case Command::settle:
+        return registering_.settle();
+      case Command::close:
+        return registering_.close();
       case Command::peek:
         return peek();
       case Command::gaps:
@@ -329,6 +342,7 @@ class Execution {
   Output& out_;
   Output& errors_;
   Taking taking_{arguments_, client_, out_, errors_};
+  Registering registering_{arguments_, client_, out_, errors_};
 };
 
 }  // namespace
