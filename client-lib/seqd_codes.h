@@ -30,6 +30,9 @@ enum {
   SEQD_E_WRONG_MODE = -21,
   SEQD_E_DOCUMENT_REFUSED = -22,
   SEQD_E_OUTCOME_UNKNOWN = -23, /* the document may have been inserted: check first */
+  SEQD_E_NO_KEY = -24,
+  SEQD_E_KEY_CONFIRMED = -25,
+  SEQD_E_SEQ_PERIOD_CLOSED = -26,
   /* Errors of the library. */
   SEQD_E_CONNECT = -1001,  /* no daemon answers at the socket */
   SEQD_E_TIMEOUT = -1002,  /* connected, but no reply in time; the ID, if one was issued, is lost */

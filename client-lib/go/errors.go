@@ -13,29 +13,32 @@ type Code string
 
 // Codes of the daemon. PROTOCOL.md section 4 has their meaning.
 const (
-	ErrBadRequest      Code = "BAD_REQUEST"      // the request is malformed
-	ErrNoMethod        Code = "NO_METHOD"        // the daemon has no such method
-	ErrTooLarge        Code = "TOO_LARGE"        // a request, name or count is above its limit
-	ErrNoSequence      Code = "NO_SEQUENCE"      // no such sequence, and it may not be created
-	ErrDenied          Code = "DENIED"           // this user may not do that
-	ErrBusy            Code = "BUSY"             // a queue or table is full; temporary
-	ErrUnavailable     Code = "UNAVAILABLE"      // no store and no available ID; temporary
-	ErrStopping        Code = "STOPPING"         // the daemon is stopping; temporary
-	ErrExhausted       Code = "EXHAUSTED"        // the sequence has reached its maximum
-	ErrSeqType         Code = "SEQ_TYPE"         // the counter in the store is not an integer
-	ErrSeqMeaning      Code = "SEQ_MEANING"      // the configuration lacks `meaning`
-	ErrSeqRegressed    Code = "SEQ_REGRESSED"    // the counter was set back
-	ErrSeqChanged      Code = "SEQ_CHANGED"      // the sequence was bound to another counter
-	ErrStoreRefused    Code = "STORE_REFUSED"    // the store refused the operation
-	ErrStateIO         Code = "STATE_IO"         // the state directory cannot be written
-	ErrStateCorrupt    Code = "STATE_CORRUPT"    // a file of the state cannot be understood
-	ErrFenced          Code = "FENCED"           // another daemon owns this state
-	ErrConfig          Code = "CONFIG"           // the configuration is wrong
-	ErrInternal        Code = "INTERNAL"         // a defect of the daemon, or a newer code of it
-	ErrBadText         Code = "BAD_TEXT"         // the text is not an ID of the sequence
-	ErrWrongMode       Code = "WRONG_MODE"       // the sequence does not have this method
-	ErrDocumentRefused Code = "DOCUMENT_REFUSED" // the document cannot be stored
-	ErrOutcomeUnknown  Code = "OUTCOME_UNKNOWN"  // the document may have been inserted; matches nothing else
+	ErrBadRequest      Code = "BAD_REQUEST"       // the request is malformed
+	ErrNoMethod        Code = "NO_METHOD"         // the daemon has no such method
+	ErrTooLarge        Code = "TOO_LARGE"         // a request, name or count is above its limit
+	ErrNoSequence      Code = "NO_SEQUENCE"       // no such sequence, and it may not be created
+	ErrDenied          Code = "DENIED"            // this user may not do that
+	ErrBusy            Code = "BUSY"              // a queue or table is full; temporary
+	ErrUnavailable     Code = "UNAVAILABLE"       // no store and no available ID; temporary
+	ErrStopping        Code = "STOPPING"          // the daemon is stopping; temporary
+	ErrExhausted       Code = "EXHAUSTED"         // the sequence has reached its maximum
+	ErrSeqType         Code = "SEQ_TYPE"          // the counter in the store is not an integer
+	ErrSeqMeaning      Code = "SEQ_MEANING"       // the configuration lacks `meaning`
+	ErrSeqRegressed    Code = "SEQ_REGRESSED"     // the counter was set back
+	ErrSeqChanged      Code = "SEQ_CHANGED"       // the sequence was bound to another counter
+	ErrStoreRefused    Code = "STORE_REFUSED"     // the store refused the operation
+	ErrStateIO         Code = "STATE_IO"          // the state directory cannot be written
+	ErrStateCorrupt    Code = "STATE_CORRUPT"     // a file of the state cannot be understood
+	ErrFenced          Code = "FENCED"            // another daemon owns this state
+	ErrConfig          Code = "CONFIG"            // the configuration is wrong
+	ErrInternal        Code = "INTERNAL"          // a defect of the daemon, or a newer code of it
+	ErrBadText         Code = "BAD_TEXT"          // the text is not an ID of the sequence
+	ErrWrongMode       Code = "WRONG_MODE"        // the sequence does not have this method
+	ErrDocumentRefused Code = "DOCUMENT_REFUSED"  // the document cannot be stored
+	ErrOutcomeUnknown  Code = "OUTCOME_UNKNOWN"   // the document may have been inserted; matches nothing else
+	ErrNoKey           Code = "NO_KEY"            // the key has no number in the register
+	ErrKeyConfirmed    Code = "KEY_CONFIRMED"     // the number is confirmed, and is not cancelled any more
+	ErrPeriodClosed    Code = "SEQ_PERIOD_CLOSED" // the period of the register gets no more numbers
 )
 
 // Codes of this package.
@@ -55,7 +58,7 @@ func init() {
 	for _, code := range []Code{ErrBadRequest, ErrNoMethod, ErrTooLarge, ErrNoSequence, ErrDenied, ErrBusy,
 		ErrUnavailable, ErrStopping, ErrExhausted, ErrSeqType, ErrSeqMeaning, ErrSeqRegressed, ErrSeqChanged,
 		ErrStoreRefused, ErrStateIO, ErrStateCorrupt, ErrFenced, ErrConfig, ErrInternal, ErrBadText, ErrWrongMode,
-		ErrDocumentRefused, ErrOutcomeUnknown} {
+		ErrDocumentRefused, ErrOutcomeUnknown, ErrNoKey, ErrKeyConfirmed, ErrPeriodClosed} {
 		daemonCodes[string(code)] = true
 	}
 }

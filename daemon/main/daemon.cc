@@ -14,6 +14,7 @@
 #include "daemon/main/state/state_removal.h"
 #include "daemon/main/state/witness_place.h"
 #include "daemon/os/files/posix_files.h"
+#include "daemon/os/host_name.h"
 #include "daemon/state/decommission_mark.h"
 #include "protocol/version.h"
 
@@ -150,15 +151,24 @@ void Daemon::make_core(Started& state) {
   decommission_ = std::make_unique<Decommission>(context, *table_, place);
   inserts_ = std::make_unique<InsertQueues>(context, configuration_, stores_->that_insert(),
                                             table_limits(configuration_).sequences);
+  registers_ = std::make_unique<Registers>(context, configuration_, *table_,
+                                           stores_->that_keep_registers(), host_name());
   purge_ = std::make_unique<Purge>(context, *table_, configuration_, stores_->that_purge(),
                                    [this] { return configuration_.named_sequences(); });
   // The context refers to replies_ already: the core replies to requests that waited.
   replies_.attach(*table_);
   // The methods, which are about all of the above, and what shows the counts of the server.
   Control& control = *this;
-  const Services services{
-      control,           clock_,         *log_,        *table_,  history_->recorder(),
-      history_->asker(), inserts_.get(), purge_.get(), &journal_};
+  const Services services{control,
+                          clock_,
+                          *log_,
+                          *table_,
+                          history_->recorder(),
+                          history_->asker(),
+                          inserts_.get(),
+                          registers_.get(),
+                          purge_.get(),
+                          &journal_};
   server_ = std::make_unique<Server>(services, sessions_, server_limits(configuration_));
   metrics_ = std::make_unique<MetricsEndpoint>(
       loop_, journal_, MetricsSource{*table_, control, *server_, clock_, inserts_.get()},
@@ -292,6 +302,7 @@ void Daemon::begin_stop(const Status& why) {
   floor_watch_->set_interval(0);
   metrics_->close();
   inserts_->begin_stop(why);
+  registers_->begin_stop(why);
   listener_->drain();
   // A lease in flight is waited for, so that its range is not left open; not for ever.
   stop_timer_.start(timeout_ms / kSettlePart, [this] { turn_->leave(); });

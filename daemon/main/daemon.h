@@ -69,7 +69,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   Status mark(const std::vector<RetiredInstance>& instances) override;
   // TurnOwner
   void decide() override { listener_->resume_deferred(); }
-  bool others_settled() const override { return inserts_->settled(); }
+  bool others_settled() const override { return inserts_->settled() && registers_->settled(); }
   bool leaves_state() const override { return removal_ == Removal::none; }
   void reply() override;
   void over() override;
@@ -114,6 +114,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   std::unique_ptr<SequenceTable> table_;
   std::unique_ptr<Turn> turn_;
   std::unique_ptr<InsertQueues> inserts_;
+  std::unique_ptr<Registers> registers_;
   std::unique_ptr<FloorWatch> floor_watch_;
   std::unique_ptr<Purge> purge_;
   std::unique_ptr<Decommission> decommission_;

@@ -42,6 +42,8 @@ Result<ReloadReport> Daemon::apply_configuration(Result<Configuration> next) {
   std::set<std::string> in_use;
   for (const Sequence* one : table_->sequences().all()) in_use.emplace(base_of(one->name()));
   for (const InsertQueues::View& one : inserts_->list()) in_use.insert(one.name);
+  for (const Registers::View& one : registers_->views("", registers_->size()))
+    in_use.emplace(base_of(one.name));
   const ConfigurationChanges changes = prepare_reload(configuration_, *next, in_use);
   configuration_ = std::move(*next);
   ReloadReport report{changes.applied, changes.restart_needed};

@@ -1,7 +1,5 @@
 #include "daemon/main/history.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -9,6 +7,7 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/log/gap_event.h"
+#include "daemon/os/host_name.h"
 
 namespace seqd {
 namespace {
@@ -16,12 +15,6 @@ namespace {
 // Of the time, writing takes at most one part of so many: a large batch is followed by a pause.
 constexpr std::int64_t kPauseParts = 20;
 constexpr std::int64_t kPruneEveryMs = 60'000;
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
-}
 
 std::vector<HeldSpan> spans_of(const std::vector<AvailableRange>& ranges) {
   std::vector<HeldSpan> spans;

@@ -134,6 +134,14 @@ InsertQueues::Stores Stores::that_insert() const {
   return out;
 }
 
+Registers::Stores Stores::that_keep_registers() const {
+  Registers::Stores out;
+  for (const auto& [name, entry] : entries_) {
+    if (entry.worker_store) out[name] = entry.worker_store.get();
+  }
+  return out;
+}
+
 Purge::Stores Stores::that_purge() const {
   Purge::Stores out;
   for (const auto& [name, entry] : entries_) out[name] = entry.worker_store.get();

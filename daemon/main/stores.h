@@ -12,6 +12,7 @@
 #include "daemon/base/files/files.h"
 #include "daemon/core/insert/insert_queues.h"
 #include "daemon/core/leasing/measured_store.h"
+#include "daemon/core/registers/registers.h"
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/core/upkeep/purge.h"
 #include "daemon/main/config/config.h"
@@ -36,6 +37,7 @@ class Stores {
   SequenceTable::Stores by_name() const;
   // Those that can insert documents.
   InsertQueues::Stores that_insert() const;
+  Registers::Stores that_keep_registers() const;
   // Null for stores whose counters cannot be listed.
   Purge::Stores that_purge() const;
   // This state directory was `instance` to the store before its remainder was forfeited.

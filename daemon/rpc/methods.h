@@ -12,6 +12,7 @@
 
 #include "daemon/core/history/history_recorder.h"
 #include "daemon/core/insert/insert_queues.h"
+#include "daemon/core/registers/registers.h"
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/core/upkeep/purge.h"
 #include "daemon/rpc/control.h"
@@ -66,6 +67,7 @@ struct MethodContext {
   HistoryAsker* history;      // null: no history is kept
   HistoryRecorder* recorder;  // the same
   InsertQueues* inserts;      // null: no sequence inserts
+  Registers* registers;       // null: there are none
   Purge* purge;               // null: no store has old counters
   EventSink* events;          // null: no events are raised
   const MethodLimits& limits;
@@ -115,8 +117,5 @@ void forget_waiting(const MethodContext& context, const Session& session);
 
 // An acknowledgement that came as a notification.
 void notified_ack(const MethodContext& context, Session& session, const protocol::Message& message);
-
-// The queue of that name, when it is one that inserts and was used already; else null.
-const InsertQueue* find_inserting(const MethodContext& context, std::string_view name);
 
 }  // namespace seqd

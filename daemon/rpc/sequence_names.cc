@@ -23,6 +23,14 @@ Status check_name_with_period(const MethodLimits& limits, std::string_view name)
   return refusal(protocol::check_name_with_period(name, limits.name));
 }
 
+Status check_leases(const MethodContext& context, std::string_view name) {
+  if (context.inserts != nullptr && context.inserts->find(name) != nullptr)
+    return leases_nothing(name, SequenceMode::insert);
+  if (context.registers != nullptr && context.registers->has(base_of(name)))
+    return leases_nothing(name, SequenceMode::registers);
+  return {};
+}
+
 Result<std::vector<std::string_view>> read_names(const MethodLimits& limits,
                                                  const protocol::Message& message, std::size_t most,
                                                  const Status& usage) {

@@ -27,6 +27,7 @@ void forget_waiting(const MethodContext& context, const Session& session) {
   if (session.waiting == 0) return;
   context.table.cancel(session.id);
   if (context.inserts != nullptr) context.inserts->cancel(session.id);
+  if (context.registers != nullptr) context.registers->cancel(session.id);
 }
 
 Server::Server(const Services& services, Sessions& sessions, const ServerLimits& limits)
@@ -34,9 +35,9 @@ Server::Server(const Services& services, Sessions& sessions, const ServerLimits&
 
 MethodContext Server::context() {
   return {services_.table,   services_.control,  services_.clock,   sessions_,
-          services_.history, services_.recorder, services_.inserts, services_.purge,
-          services_.events,  limits_.methods,    counts_,           drains_of_all_,
-          settings_version_};
+          services_.history, services_.recorder, services_.inserts, services_.registers,
+          services_.purge,   services_.events,   limits_.methods,   counts_,
+          drains_of_all_,    settings_version_};
 }
 
 void Server::apply_settings(const ServerLimits& limits) {
@@ -56,10 +57,11 @@ void Server::apply_settings(const ServerLimits& limits) {
 // Fails waiting requests for sequences whose IDs the user may no longer take.
 void Server::refuse_waiting(const Session& session) {
   const Refusal why = [this, &session](std::string_view name) {
-    return check_may_take(context(), session.peer, name);
+    return check_may_take(context(), session.peer, base_of(name));
   };
   services_.table.cancel(session.id, why);
   if (services_.inserts != nullptr) services_.inserts->cancel(session.id, why);
+  if (services_.registers != nullptr) services_.registers->cancel(session.id, why);
 }
 
 Session& Server::open(const Peer& peer, Transport& transport) {

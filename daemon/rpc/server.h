@@ -26,6 +26,7 @@ struct Services {
   HistoryRecorder* recorder = nullptr;  // null: no history is kept; its methods say UNAVAILABLE
   HistoryAsker* history = nullptr;      // the same
   InsertQueues* inserts = nullptr;      // null: no sequence inserts
+  Registers* registers = nullptr;       // null: there are none
   Purge* purge = nullptr;               // null: no store has old counters
   EventSink* events = nullptr;          // null: no events are raised
 };

@@ -93,6 +93,21 @@ void WorkerStore::insert(const InsertBatch& batch,
   call_on(inserter_, &BlockingStore::insert, batch, std::move(done));
 }
 
+void WorkerStore::read_register(const RegisterQuery& query,
+                                std::function<void(Result<RegisterReading>)> done) {
+  call_on(inserter_, &BlockingStore::read_register, query, std::move(done));
+}
+
+void WorkerStore::write_register(const RegisterWrite& write,
+                                 std::function<void(RegisterOutcome)> done) {
+  call_on(inserter_, &BlockingStore::write_register, write, std::move(done));
+}
+
+void WorkerStore::list_register(const RegisterPageQuery& query,
+                                std::function<void(Result<std::vector<NumberRecord>>)> done) {
+  call_on(inserter_, &BlockingStore::list_register, query, std::move(done));
+}
+
 void WorkerStore::find_counters(const CounterQuery& query,
                                 std::function<void(Result<CounterPage>)> done) {
   call(&BlockingStore::find_counters, query, std::move(done));

@@ -1,6 +1,7 @@
-// WorkerStore: makes the core's LeaseStore, InsertStore and PurgeStore of a BlockingStore and
-// Workers: one for inserts, which may take long, and one for everything else. The call runs on a
-// worker thread; `done` runs on the loop thread. Loop thread only.
+// WorkerStore: makes the core's LeaseStore, InsertStore, PurgeStore and RegisterStore of a
+// BlockingStore and Workers: one for inserts and registers, which may take long, and one for
+// everything else. The call runs on a worker thread; `done` runs on the loop thread. Loop thread
+// only.
 //
 // Each call under way holds the store, the request and the answer, so a WorkerStore may be
 // destroyed while calls are under way: they finish, and their `done` still runs once. The workers
@@ -18,7 +19,10 @@
 
 namespace seqd {
 
-class WorkerStore final : public LeaseStore, public InsertStore, public PurgeStore {
+class WorkerStore final : public LeaseStore,
+                          public InsertStore,
+                          public PurgeStore,
+                          public RegisterStore {
  public:
   using ModeObserver = std::function<void(const BlockingStore::LeaseMode&)>;
 
@@ -56,6 +60,12 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
                      std::function<void(Result<CounterPage>)> done) override;
   void remove_counters(const CounterRemoval& removal,
                        std::function<void(std::vector<RemovalOutcome>)> done) override;
+  void read_register(const RegisterQuery& query,
+                     std::function<void(Result<RegisterReading>)> done) override;
+  void write_register(const RegisterWrite& write,
+                      std::function<void(RegisterOutcome)> done) override;
+  void list_register(const RegisterPageQuery& query,
+                     std::function<void(Result<std::vector<NumberRecord>>)> done) override;
   // See BlockingStore; no caller waits for it.
   void abandoned(const Token& instance);
   void return_range(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;

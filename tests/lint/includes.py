@@ -35,10 +35,10 @@ FLOORS = (
     ("settings", "log"),
     ("context",),
     ("leasing", "ranges", "blocks", "clients", "names", "history", "insert"),
-    ("sequence", "registers"),
+    ("sequence",),
     ("rates", "stores"),
     ("table",),
-    ("upkeep",),
+    ("upkeep", "registers"),
     (".",),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -22,6 +22,7 @@ class MemoryRegister final : public RegisterStore {
   void read_register(const RegisterQuery& query,
                      std::function<void(Result<RegisterReading>)> done) override {
     ++reads;
+    asked = query.place;
     if (is_away) {
       later([done] { done(Status(ErrorCode::UNAVAILABLE, "the store is away")); });
       return;
@@ -69,12 +70,20 @@ class MemoryRegister final : public RegisterStore {
     later([done, outcome] { done(outcome); });
   }
 
-  void list_register(const RegisterPageQuery& /*query*/,
+  void list_register(const RegisterPageQuery& query,
                      std::function<void(Result<std::vector<NumberRecord>>)> done) override {
     std::vector<NumberRecord> all;
-    for (const auto& [at, record] : records) all.push_back(record);
+    for (const auto& [at, record] : records) {
+      const bool wanted = !query.state || *query.state == record.state;
+      if (at.first == query.place.period && at.second > query.after && wanted &&
+          all.size() < query.limit)
+        all.push_back(record);
+    }
     later([done, all] { done(all); });
   }
+
+  // The process is gone.
+  void drop_pending() { answers_.clear(); }
 
   // Gives the oldest answer that waits. False when there is none.
   bool deliver() {
@@ -115,6 +124,7 @@ class MemoryRegister final : public RegisterStore {
   const Status bad{ErrorCode::STORE_REFUSED, "this one alone"};
   std::vector<RegisterWrite> writes;
   int reads = 0;
+  RegisterPlace asked;  // last
 
  private:
   RegisterOutcome apply_all(const RegisterWrite& write) {

@@ -82,8 +82,10 @@ void RpcWorld::start() {
   purge = std::make_unique<Purge>(context, *core.table, core.settings,
                                   Purge::Stores{{"default", &purges}},
                                   [] { return std::vector<NamedSequence>(); });
-  Services services{control,  core.time,    core.log,    *core.table, recorder.get(),
-                    &history, queues.get(), purge.get(), &core.events};
+  registers = std::make_unique<Registers>(context, core.settings, *core.table,
+                                          Registers::Stores{{"default", &numbers}}, "host");
+  Services services{control,  core.time,    core.log,        *core.table, recorder.get(),
+                    &history, queues.get(), registers.get(), purge.get(), &core.events};
   if (!keeps_history) services.recorder = nullptr, services.history = nullptr;
   server = std::make_unique<Server>(services, *sessions, limits);
 }
@@ -98,6 +100,8 @@ void RpcWorld::kill() {
   history.waiting.clear();
   queues.reset();
   inserts.drop_pending();
+  registers.reset();
+  numbers.drop_pending();
   purge.reset();
   purges.drop_pending();
   for (const auto& line : lines) line->session = nullptr;
@@ -159,8 +163,13 @@ void RpcWorld::settle() {
       core.flush();
       quiet = 0;
     }
-    if (core.store.deliver() || history.deliver() || inserts.deliver() || purges.deliver())
+    if (core.store.deliver() || history.deliver() || inserts.deliver() || purges.deliver() ||
+        numbers.deliver())
       quiet = 0;
+    if (registers->waiting() > 0 && core.time.next_delay_ms() == 0) {
+      core.time.advance(0);
+      quiet = 0;
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/rpc/server.h"
+#include "tests/unit/memory_register.h"
 #include "tests/unit/scripted_inserts.h"
 #include "tests/unit/scripted_purges.h"
 #include "tests/unit/world.h"
@@ -145,7 +146,9 @@ class RpcWorld {
   ScriptedInserts inserts;
   std::unique_ptr<InsertQueues> queues;  // of the process
   ScriptedPurges purges;
+  MemoryRegister numbers;
   std::unique_ptr<Purge> purge;  // of the process
+  std::unique_ptr<Registers> registers;
   ServerLimits limits;
   bool keeps_history = true;
   std::unique_ptr<Sessions> sessions;  // of the process, and what follows

@@ -9,6 +9,7 @@ const TEMPORARY = new Map(Object.entries({
   SEQ_MEANING: false, SEQ_REGRESSED: false, SEQ_CHANGED: false, STORE_REFUSED: false,
   STATE_IO: false, STATE_CORRUPT: false, FENCED: false, CONFIG: false, INTERNAL: false,
   BAD_TEXT: false, WRONG_MODE: false, DOCUMENT_REFUSED: false, OUTCOME_UNKNOWN: false,
+  NO_KEY: false, KEY_CONFIRMED: false, SEQ_PERIOD_CLOSED: false,
 }));
 const KNOWN_CODE = new RegExp(`(?<![A-Za-z0-9_])(${[...TEMPORARY.keys()].join("|")}):\\s?`);
 

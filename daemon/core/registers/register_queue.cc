@@ -11,12 +11,26 @@ namespace {
 
 using Answer = RegisterAnswer::Kind;
 
+using Kind = RegisterQueue::Wanted::Kind;
+
+bool is_end(const RegisterQueue::Wanted& wanted) {
+  return wanted.kind == Kind::confirm || wanted.kind == Kind::cancel;
+}
+
+// What its round has to read.
+bool by_key(const RegisterQueue::Wanted& wanted) {
+  return wanted.kind == Kind::assign || (is_end(wanted) && wanted.number == 0);
+}
+bool by_number(const RegisterQueue::Wanted& wanted) {
+  return is_end(wanted) && wanted.number != 0;
+}
+
 // Why the record that decides on it is not known; OK: it is.
 Status unreadable(const RegisterReading& reading, const RegisterQueue::Wanted& wanted) {
-  const bool by_key = wanted.kind == RegisterQueue::Wanted::Kind::assign;
   for (const UnreadableNumber& each : reading.unreadable) {
-    if (by_key ? each.key == wanted.key : each.key.empty() && each.number == wanted.number)
-      return each.why;
+    const bool of_key = by_key(wanted) && each.key == wanted.key;
+    const bool of_number = by_number(wanted) && each.key.empty() && each.number == wanted.number;
+    if (of_key || of_number) return each.why;
   }
   return {};
 }
@@ -28,19 +42,26 @@ bool had(const NumberRecord& record, const std::string& key) {
 
 }  // namespace
 
-// Confirms and cancels come first, then free numbers, then new ones: a write ends at the first
-// change that does not fit, and other hosts compete for new numbers alone.
+// Confirms and cancels come first, then free numbers, then new ones, then the end of the period: a
+// write ends at the first change that does not fit, and other hosts compete for new numbers alone.
 struct RegisterQueue::Decision {
   const RegisterReading& reading;
   const SequenceSettings& settings;
   std::int64_t wall_ms = 0;
   std::int64_t next = 0;                          // the next new number
   std::size_t free = 0;                           // so many of reading.free were looked at
-  std::map<std::string, std::size_t> keys{};      // to their records, of assigns
-  std::map<std::int64_t, std::size_t> numbers{};  // the same, of the others
+  std::map<std::string, std::size_t> keys{};      // to their records
+  std::map<std::int64_t, std::size_t> numbers{};  // the same
   std::map<std::string, Pending*> assigned{};     // in this round
   std::set<std::int64_t> changed{};               // the same
+  // With whom is answered by it; null: more is needed.
   std::vector<std::pair<RegisterChange, Pending*>> ends{}, refills{}, adds{};
+  std::vector<Pending*> closes{};
+
+  const std::optional<NumberRecord>& record_for(const Wanted& wanted) const {
+    return by_key(wanted) ? reading.of_keys[keys.at(wanted.key)]
+                          : reading.of_numbers[numbers.at(wanted.number)];
+  }
 };
 
 RegisterQueue::RegisterQueue(const CoreContext& context, const SettingsSource& settings,
@@ -55,11 +76,12 @@ Result<const SequenceSettings*> RegisterQueue::settings() const {
   const SequenceSettings* found = settings_.find(name());
   if (found == nullptr)
     return Status(ErrorCode::NO_SEQUENCE, "\"" + name() + "\" is not configured any more");
-  return found;
+  const Status why = period_.stopped ? period_.stopped() : Status();
+  return why.ok() ? Result<const SequenceSettings*>(found) : why;
 }
 
 Status RegisterQueue::add(Wanted wanted) {
-  ASSERT(!wanted.key.empty());
+  ASSERT(wanted.key.empty() == (wanted.kind == Kind::close || wanted.kind == Kind::raise));
   auto pending = std::make_unique<Pending>();
   pending->session = wanted.session;
   pending->bytes = wanted.key.size() + wanted.reason.size() + wanted.by.size();
@@ -84,11 +106,8 @@ void RegisterQueue::read() {
   query.place = place_;
   for (const std::unique_ptr<Request>& request : sent()) {
     const Wanted& wanted = as_pending(*request).wanted;
-    if (wanted.kind == Wanted::Kind::assign) {
-      query.keys.push_back(wanted.key);
-    } else {
-      query.numbers.push_back(wanted.number);
-    }
+    if (by_key(wanted)) query.keys.push_back(wanted.key);
+    if (by_number(wanted)) query.numbers.push_back(wanted.number);
   }
   if (period_.may_refill) query.free = query.keys.size();
   store_.read_register(query, [this](const Result<RegisterReading>& reading) {
@@ -100,6 +119,8 @@ void RegisterQueue::read() {
 void RegisterQueue::decide(const RegisterReading& reading) {
   const Result<const SequenceSettings*> found = settings();
   if (!found.ok()) return failed(found.status());
+  const Status older = period_.reached ? period_.reached(reading.highest) : Status();
+  if (!older.ok()) return failed(older);
   Decision decision{.reading = reading, .settings = **found};
   decision.wall_ms = context_.clock.wall_ms();
   decision.next = reading.highest == 0 ? decision.settings.binding.first_id : reading.highest + 1;
@@ -107,11 +128,8 @@ void RegisterQueue::decide(const RegisterReading& reading) {
   std::size_t number = 0;
   for (const std::unique_ptr<Request>& request : sent()) {
     const Wanted& wanted = as_pending(*request).wanted;
-    if (wanted.kind == Wanted::Kind::assign) {
-      decision.keys.emplace(wanted.key, key++);
-    } else {
-      decision.numbers.emplace(wanted.number, number++);
-    }
+    if (by_key(wanted)) decision.keys.emplace(wanted.key, key++);
+    if (by_number(wanted)) decision.numbers.emplace(wanted.number, number++);
   }
   ASSERT(key == reading.of_keys.size() && number == reading.of_numbers.size());
   for (const std::unique_ptr<Request>& request : sent()) {
@@ -119,39 +137,69 @@ void RegisterQueue::decide(const RegisterReading& reading) {
     pending.is_answered = pending.is_written = false;
     if (Status why = unreadable(reading, pending.wanted); !why.ok()) pending.refused = why;
     if (pending.session == 0 || !pending.refused.ok()) continue;
-    if (pending.wanted.kind == Wanted::Kind::assign) {
-      decide_assign(decision, pending);
-    } else {
-      decide_end(decision, pending);
+    switch (pending.wanted.kind) {
+      case Kind::assign:
+        decide_assign(decision, pending);
+        break;
+      case Kind::confirm:
+      case Kind::cancel:
+        decide_end(decision, pending);
+        break;
+      case Kind::close:
+        decision.closes.push_back(&pending);
+        break;
+      case Kind::raise:
+        decide_raise(decision, pending);
+        break;
     }
   }
-  RegisterWrite write{place_, {}};
-  for (auto* changes : {&decision.ends, &decision.refills, &decision.adds}) {
-    for (auto& [change, pending] : *changes) {
+  write(decision);
+}
+
+void RegisterQueue::write(Decision& decision) {
+  changes_.clear();
+  const auto add = [this](RegisterChange change, Pending* pending) {
+    if (pending != nullptr) {
       pending->is_written = true;
-      pending->change = write.changes.size();
-      write.changes.push_back(std::move(change));
+      pending->change = changes_.size();
     }
+    changes_.push_back(std::move(change));
+  };
+  for (auto* changes : {&decision.ends, &decision.refills, &decision.adds}) {
+    for (auto& [change, pending] : *changes) add(std::move(change), pending);
+  }
+  for (Pending* const pending : decision.closes) {
+    pending->answer.record = {};
+    pending->answer.record.number = decision.next - 1;
+    pending->is_answered = decision.reading.closed;
+    if (pending->is_answered) continue;
+    RegisterChange change;
+    change.kind = RegisterChange::Kind::close;
+    change.number = decision.next;
+    change.stamp = {decision.wall_ms, pending->wanted.by};
+    add(std::move(change), pending);
+    break;  // others find it closed
   }
   // Who asks for a key that another request of the round asks for.
   for (const std::unique_ptr<Request>& request : sent()) {
     Pending& pending = as_pending(*request);
     const auto other = decision.assigned.find(pending.wanted.key);
-    if (pending.wanted.kind != Wanted::Kind::assign || other == decision.assigned.end() ||
+    if (pending.wanted.kind != Kind::assign || other == decision.assigned.end() ||
         pending.session == 0)
       continue;
     pending.is_written = true;
     pending.change = other->second->change;
     pending.answer = other->second->answer;
   }
-  if (write.changes.empty()) return end({RegisterOutcome::Kind::all, 0, {}});
-  store_.write_register(write, [this](const RegisterOutcome& outcome) { end(outcome); });
+  if (changes_.empty()) return end({RegisterOutcome::Kind::all, 0, {}});
+  store_.write_register({place_, changes_},
+                        [this](const RegisterOutcome& outcome) { end(outcome); });
 }
 
 void RegisterQueue::decide_assign(Decision& decision, Pending& pending) const {
   const RegisterReading& reading = decision.reading;
   const std::string& key = pending.wanted.key;
-  if (const auto& record = reading.of_keys[decision.keys.at(key)]; record) {
+  if (const auto& record = decision.record_for(pending.wanted); record) {
     pending.is_answered = true;
     pending.answer = {Answer::done, *record};
     return;
@@ -193,24 +241,52 @@ void RegisterQueue::decide_assign(Decision& decision, Pending& pending) const {
   changes.emplace_back(std::move(change), &pending);
 }
 
-void RegisterQueue::decide_end(Decision& decision, Pending& pending) const {
+// In parts, where many are lost: the rest is of the next round.
+void RegisterQueue::decide_raise(Decision& decision, Pending& pending) const {
   const Wanted& wanted = pending.wanted;
-  const bool is_cancel = wanted.kind == Wanted::Kind::cancel;
-  const auto& found = decision.reading.of_numbers[decision.numbers.at(wanted.number)];
+  pending.answer = {decision.reading.closed ? Answer::closed : Answer::done, {}};
+  pending.answer.record.number = decision.reading.highest;
+  pending.is_answered = decision.reading.closed || decision.reading.highest >= wanted.number;
+  if (pending.is_answered) return;
+  for (std::size_t left = kMostRequests; left > 0 && decision.next <= wanted.number; --left) {
+    RegisterChange change;
+    change.number = decision.next++;
+    change.text = period_.text(change.number, decision.wall_ms);
+    change.reason = wanted.reason;
+    change.stamp = {decision.wall_ms, wanted.by};
+    const bool is_last = change.number == wanted.number;
+    decision.adds.emplace_back(std::move(change), is_last ? &pending : nullptr);
+  }
+  pending.answer.record.number = wanted.number;
+}
+
+void RegisterQueue::decide_end(Decision& decision, Pending& pending) const {
+  Wanted& wanted = pending.wanted;
+  const bool is_cancel = wanted.kind == Kind::cancel;
+  const auto& found = decision.record_for(wanted);
   const bool is_its = found && found->key == wanted.key;
-  if (!is_its || found->state != NumberState::assigned) {
+  const bool is_here = is_its && found->period == place_.period;
+  if (!is_here || found->state != NumberState::assigned) {
     pending.is_answered = true;
     pending.answer = {Answer::no_key, {}};
     if (is_its) pending.answer = {is_cancel ? Answer::confirmed : Answer::done, *found};
+    if (is_its && !is_here) pending.answer.kind = Answer::elsewhere;
     if (!is_its && found && had(*found, wanted.key))
       pending.answer = {is_cancel ? Answer::done : Answer::cancelled, *found};
     return;
   }
+  if (wanted.allowed && !wanted.allowed(*found)) {
+    pending.is_answered = true;
+    pending.answer = {Answer::denied, *found};
+    return;
+  }
   // Two for one number: the second one is read again.
-  if (!decision.changed.insert(wanted.number).second) return;
+  if (!decision.changed.insert(found->number).second) return;
+  // If the answer is lost, the key says no more which number it had.
+  wanted.number = found->number;
   RegisterChange change;
   change.kind = is_cancel ? RegisterChange::Kind::cancel : RegisterChange::Kind::confirm;
-  change.number = wanted.number;
+  change.number = found->number;
   change.key = wanted.key;
   change.reason = wanted.reason;
   change.stamp = {decision.wall_ms, wanted.by};
@@ -231,6 +307,7 @@ void RegisterQueue::decide_end(Decision& decision, Pending& pending) const {
 void RegisterQueue::failed(const Status& error) {
   for (const std::unique_ptr<Request>& request : sent())
     as_pending(*request).is_answered = as_pending(*request).is_written = false;
+  changes_.clear();
   end({RegisterOutcome::Kind::failed, 0, error});
 }
 
@@ -241,6 +318,10 @@ void RegisterQueue::end(const RegisterOutcome& outcome) {
   // What may have been written is found by the next reading.
   round.failed = outcome.kind == Ended::failed || outcome.kind == Ended::unknown;
   if (round.failed) note_error(outcome.error);
+  for (std::size_t at = 0; at < outcome.done && at < changes_.size(); ++at) {
+    if (changes_[at].kind == RegisterChange::Kind::add && period_.reached)
+      static_cast<void>(period_.reached(changes_[at].number));
+  }
   end_round(round, [&](Request& request, std::size_t /*at*/) {
     Pending& pending = as_pending(request);
     if (pending.is_answered || (pending.is_written && pending.change < outcome.done)) {

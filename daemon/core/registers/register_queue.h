@@ -17,12 +17,23 @@
 
 namespace seqd {
 
-// done: `record` is the number's, as it is now; also if the request was carried out before.
+// done: `record` is the number's, as it is now; also if the request was carried out before. Of a
+// close and a raise it has the highest number alone.
 // no_key: the number does not belong to that key, and never did.   cancelled: it did (confirm).
 // confirmed: it is not cancelled any more.   closed: the period gets no more numbers.
-// exhausted: it has reached its maximum.
+// exhausted: it has reached its maximum.   denied: it is not that user's.
+// elsewhere: `record` is of another period, whose queue takes the request with the number.
 struct RegisterAnswer {
-  enum class Kind : std::uint8_t { done, no_key, cancelled, confirmed, closed, exhausted };
+  enum class Kind : std::uint8_t {
+    done,
+    no_key,
+    cancelled,
+    confirmed,
+    closed,
+    exhausted,
+    denied,
+    elsewhere
+  };
   Kind kind = Kind::done;
   NumberRecord record;
 };
@@ -30,14 +41,19 @@ struct RegisterAnswer {
 class RegisterQueue final : public RequestQueue {
  public:
   using Done = std::function<void(Result<RegisterAnswer>)>;
+  // Whether another key may get a number that was cancelled; null: none may.
+  using MayRefill = std::function<bool(const NumberRecord& record, std::int64_t wall_ms)>;
 
+  // raise: the numbers up to `number` that the store has not are void.
   struct Wanted {
-    enum class Kind : std::uint8_t { assign, confirm, cancel };
+    enum class Kind : std::uint8_t { assign, confirm, cancel, close, raise };
     Kind kind = Kind::assign;
-    std::string key;          // not empty
-    std::int64_t number = 0;  // confirm, cancel
-    std::string reason;       // cancel
+    std::string key;          // of the first three; not empty
+    std::int64_t number = 0;  // confirm, cancel: 0: the one that the key has
+    std::string reason;       // cancel, raise
     std::string by;           // who asks, as the record keeps it
+    // Whether it may be confirmed or cancelled by that user; null: it may.
+    std::function<bool(const NumberRecord& record)> allowed{};
     SessionId session = 0;
     UserId user = 0;
     std::int64_t timeout_ms = -1;  // < 0: the sequence's own
@@ -49,8 +65,11 @@ class RegisterQueue final : public RequestQueue {
     // Where it is, or why the store may not be asked at present.
     std::function<Result<RegisterPlace>()> place;
     std::function<std::string(std::int64_t number, std::int64_t wall_ms)> text;
-    // Whether another key may get a number that was cancelled; null: none may.
-    std::function<bool(const NumberRecord& record, std::int64_t wall_ms)> may_refill;
+    MayRefill may_refill;
+    // Why nothing can be requested of it; null: nothing stops it.
+    std::function<Status()> stopped{};
+    // The store has so many numbers; an error: it is an older copy. Null: that is not compared.
+    std::function<Status(std::int64_t highest)> reached{};
   };
 
   // All outlive this.
@@ -82,13 +101,16 @@ class RegisterQueue final : public RequestQueue {
   void decide(const RegisterReading& reading);
   void decide_assign(Decision& decision, Pending& pending) const;
   void decide_end(Decision& decision, Pending& pending) const;
+  void decide_raise(Decision& decision, Pending& pending) const;
+  void write(Decision& decision);
   void end(const RegisterOutcome& outcome);
   void failed(const Status& error);
 
   const SettingsSource& settings_;
   RegisterStore& store_;
   const Period period_;
-  RegisterPlace place_;  // of the round
+  RegisterPlace place_;                  // of the round
+  std::vector<RegisterChange> changes_;  // the same
   OneShot read_timer_{context_.timers};
 };
 

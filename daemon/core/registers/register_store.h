@@ -28,7 +28,8 @@ namespace seqd {
 struct RegisterPlace {
   CounterBinding binding;
   std::string period;  // empty: it has none
-  // The host that asks, and the newest heartbeat that is known of it; 0: it is not compared.
+  // The host that asks, and the newest heartbeat that is known of it; 0: it is not compared, nor
+  // whether the database is an older copy by other means.
   Token instance{};
   std::int64_t heartbeat = 0;
 };

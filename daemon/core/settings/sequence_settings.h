@@ -14,6 +14,7 @@
 #include "daemon/core/settings/id_progression.h"
 #include "daemon/core/text/period.h"
 #include "daemon/core/words/counter_binding.h"
+#include "daemon/core/words/refill.h"
 #include "daemon/core/words/reuse.h"
 #include "daemon/core/words/user_list.h"
 
@@ -36,9 +37,10 @@ struct IdFormatSettings {
   auto operator<=>(const IdFormatSettings&) const = default;
 };
 
-// What a sequence does: it leases ranges and issues IDs, or it inserts documents into a collection
-// and gives each the next _id (daemon/core/insert/insert_queues.h).
-enum class SequenceMode : std::uint8_t { lease, insert };
+// What a sequence does: it leases ranges and issues IDs; it inserts documents into a collection and
+// gives each the next _id (daemon/core/insert/insert_queues.h); or it is a register, whose numbers
+// belong to keys (daemon/core/registers/registers.h).
+enum class SequenceMode : std::uint8_t { lease, insert, registers };
 
 // In which periods the sequence starts again, each with a counter of its own.
 struct PeriodSettings {
@@ -53,6 +55,15 @@ struct PeriodSettings {
     return period == other.period && retain_ms == other.retain_ms;
   }
   auto operator<=>(const PeriodSettings&) const = default;
+};
+
+// Of a register: what becomes of numbers that are cancelled.
+struct RefillSettings {
+  Refill when = Refill::never;
+  std::shared_ptr<const PeriodRule> day;  // what was made of it for Refill::day; else null
+
+  bool operator==(const RefillSettings& other) const { return when == other.when; }
+  auto operator<=>(const RefillSettings&) const = default;
 };
 
 // The part of a limit for sequences that a pattern or `daemon.allow_unlisted` creates: any user may
@@ -89,6 +100,7 @@ struct SequenceSettings {
   IdFormatSettings text;
   ProgressionSettings progression;
   PeriodSettings periods;
+  RefillSettings refill;
   AccessSettings access;
 
   // The highest ordinal that may be leased: of a sequence without a progression, the highest ID.
@@ -102,12 +114,15 @@ struct SequenceSettings {
   auto operator<=>(const SequenceSettings&) const = default;
 };
 
-// The error of other requests for a sequence that inserts.
-inline Status inserts_only(std::string_view name) {
+// The error of requests that are for sequences which lease, of one in another mode.
+inline Status leases_nothing(std::string_view name, SequenceMode mode) {
+  const bool inserts = mode == SequenceMode::insert;
   return {ErrorCode::WRONG_MODE,
-          "\"" + std::string(name) +
-              "\" inserts documents (mode = \"insert\"): it issues, leases and keeps nothing of "
-              "its own; send it a document with insert"};
+          "\"" + std::string(name) + "\" " +
+              (inserts ? "inserts documents (mode = \"insert\"): it issues, leases and keeps "
+                         "nothing of its own; send it a document with insert"
+                       : "is a register (mode = \"register\"): its numbers belong to keys; take "
+                         "one with assign")};
 }
 
 // Finds the settings of a sequence by name, exact or by pattern. Loop thread; a result is valid

@@ -49,11 +49,13 @@ Stopped check_configured(const DefineSequence& definition, const StoreScope& sco
                  " is not configured any more; its remainder is kept: configure it again, or give "
                  "it up with `seqctl drain " +
                  definition.name + " --remove`"}};
-  if (settings->mode == SequenceMode::insert) {
+  if (settings->mode != SequenceMode::lease) {
+    const bool inserts = settings->mode == SequenceMode::insert;
     return {StopCause::elsewhere,
             {ErrorCode::SEQ_CHANGED,
-             name + " leased ranges before, which are kept, and is configured to insert documents "
-                    "now: give the sequence that inserts another name"}};
+             name + " leased ranges before, which are kept, and is configured " +
+                 (inserts ? "to insert documents now: give the sequence that inserts another name"
+                          : "as a register now: give the register another name")}};
   }
   if (settings->store == scope.store_name() &&
       same_counter(definition.binding, settings->binding, settings->progression))

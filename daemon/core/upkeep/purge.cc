@@ -16,7 +16,7 @@ Status no_such_sequence(const std::string& name) {
 }
 
 Status check_periods(const std::string& name, const SequenceSettings& settings) {
-  if (settings.mode == SequenceMode::insert) return inserts_only(name);
+  if (settings.mode != SequenceMode::lease) return leases_nothing(name, settings.mode);
   if (settings.periods.rule == nullptr) {
     return {ErrorCode::BAD_REQUEST,
             "\"" + name +

@@ -133,9 +133,50 @@ void relate_sequence(const std::string& table, SequenceSettings& sequence,
                      "\"; allowed: two different fields");
 }
 
-void relate_mode(const std::string& table, const SequenceSettings& sequence, StoreType store,
-                 const WrittenKeys& written, Problems& problems) {
-  if (sequence.mode != SequenceMode::insert) return;
+namespace {
+
+void relate_register(const std::string& table, const SequenceSettings& sequence, StoreType store,
+                     const WrittenKeys& written, Problems& problems) {
+  const int line = line_of(written, "mode");
+  if (store == StoreType::dynamodb) {
+    problems.add(line, table + ".mode",
+                 "found \"register\", and the store \"" + sequence.store +
+                     "\" is of type dynamodb; allowed: an sqlite or mongodb store, or \"lease\"");
+  }
+  if (!sequence.named) {
+    problems.add(line, table + ".mode",
+                 "found \"register\" for a pattern; allowed: in a table with the register's name");
+  }
+  for (const char* key : {"key",
+                          "key_field",
+                          "key_type",
+                          "counter_field",
+                          "meaning",
+                          "create_counter",
+                          "create_index",
+                          "reuse",
+                          "start",
+                          "seed_collection",
+                          "seed_field",
+                          "increment",
+                          "min",
+                          "max",
+                          "cycle",
+                          "period_retention",
+                          "lease_min",
+                          "lease_max",
+                          "lease_duration",
+                          "max_available",
+                          "max_unsynced",
+                          "blocks"}) {
+    if (!written.contains(key)) continue;
+    problems.add(line_of(written, key), table + "." + key,
+                 "has no meaning with mode = \"register\", which leases nothing; leave it out");
+  }
+}
+
+void relate_insert(const std::string& table, const SequenceSettings& sequence, StoreType store,
+                   const WrittenKeys& written, Problems& problems) {
   const int line = line_of(written, "mode");
   if (store != StoreType::mongodb) {
     problems.add(line, table + ".mode",
@@ -154,6 +195,26 @@ void relate_mode(const std::string& table, const SequenceSettings& sequence, Sto
     if (!written.contains(key)) continue;
     problems.add(line_of(written, key), table + "." + key,
                  "has no meaning with mode = \"insert\", which has no counter; leave it out");
+  }
+}
+
+}  // namespace
+
+void relate_mode(const std::string& table, const SequenceSettings& sequence, StoreType store,
+                 const WrittenKeys& written, Problems& problems) {
+  switch (sequence.mode) {
+    case SequenceMode::lease:
+      break;
+    case SequenceMode::insert:
+      relate_insert(table, sequence, store, written, problems);
+      break;
+    case SequenceMode::registers:
+      relate_register(table, sequence, store, written, problems);
+      break;
+  }
+  if (sequence.mode != SequenceMode::registers && written.contains("refill")) {
+    problems.add(line_of(written, "refill"), table + ".refill",
+                 "found without mode = \"register\"; allowed: for a register");
   }
 }
 

@@ -20,7 +20,7 @@ void relate_log_size(Limits& limits, const DaemonSettings& daemon, const Written
 void relate_sequence(const std::string& table, SequenceSettings& sequence,
                      const WrittenKeys& written, Problems& problems);
 
-// What mode = "insert" requires of the table of a sequence, whose store is of that type.
+// What its mode requires of the table of a sequence, whose store is of that type.
 void relate_mode(const std::string& table, const SequenceSettings& sequence, StoreType store,
                  const WrittenKeys& written, Problems& problems);
 

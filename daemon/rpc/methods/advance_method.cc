@@ -8,6 +8,7 @@
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
+#include "daemon/rpc/register_stamps.h"
 #include "daemon/rpc/rights.h"
 #include "daemon/rpc/sequence_names.h"
 #include "protocol/values/value_writer.h"
@@ -75,12 +76,38 @@ Result<std::int64_t> ordinal_of(const Sequence& sequence, std::optional<std::int
                     std::to_string(progression->value(lowest)));
 }
 
+// What the store has lost of a register becomes void.
+void advance_register(const MethodContext& context, Session& session,
+                      const protocol::Message& message, const Wanted& wanted) {
+  if (wanted.next_id || wanted.everywhere) {
+    return answer_error(session, message.msgid,
+                        {ErrorCode::BAD_REQUEST,
+                         "a register is advanced to the highest number that this host knows of it: "
+                         "name no ID, and not everywhere"});
+  }
+  raise_administered(context, session, "advance", "SEQUENCE", wanted.name);
+  RegisterQueue::Wanted raise;
+  raise.reason = "restored";
+  raise.by = stamp_of(context, session);
+  raise.session = session.id;
+  raise.user = session.peer.uid;
+  raise.done = [reply = defer(context, session, message, wanted.name)](
+                   const Result<RegisterAnswer>& answer) {
+    if (!answer.ok()) return reply.fail(answer.status());
+    const std::int64_t next = answer->record.number + 1;
+    reply.result([&](protocol::Buffer& out) { protocol::append_integer(out, next); });
+  };
+  asked(session, message, context.registers->raise(wanted.name, std::move(raise)));
+}
+
 }  // namespace
 
 void method_advance(const MethodContext& context, Session& session,
                     const protocol::Message& message) {
   const Result<Wanted> wanted = read_wanted(context, message);
   if (!wanted.ok()) return answer_error(session, message.msgid, wanted.status());
+  if (context.registers != nullptr && context.registers->has(base_of(wanted->name)))
+    return advance_register(context, session, message, *wanted);
   const Result<SequenceId> sequence = context.table.open_to_advance(wanted->name);
   if (!sequence.ok()) return answer_error(session, message.msgid, sequence.status());
   const Sequence& advanced = context.table.at(*sequence);

@@ -1,7 +1,8 @@
 // advance_store: raises the counter of every sequence of a store above all that this host leased
-// from it, and on demand uses a store again that was put back from an older copy. What was raised
-// by then is only compared: the copy may have been replaced by another. The answer comes when the
-// store has answered for all of them.
+// from it, and every register to the highest number that this host knows, and on demand uses a
+// store again that was put back from an older copy. What was raised by then is only compared: the
+// copy may have been replaced by another. The answer comes when the store has answered for all of
+// them.
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
+#include "daemon/rpc/register_stamps.h"
 #include "daemon/rpc/rights.h"
 
 namespace seqd {
@@ -41,9 +43,19 @@ Result<Wanted> read_wanted(const protocol::Message& message) {
 
 // What one request raises. The callbacks of the store share it.
 struct Batch : std::enable_shared_from_this<Batch> {
-  Batch(DeferredReply asker, bool resumes) : reply(std::move(asker)), resume(resumes) {}
+  Batch(DeferredReply asker, bool resumes, Registers* keeps, std::string by, UserId user)
+      : reply(std::move(asker)),
+        resume(resumes),
+        registers(keeps),
+        stamp(std::move(by)),
+        asked_by(user) {}
 
   void go_on() {
+    while (under_way < kAtATime && !registers_left.empty()) {
+      const std::string name = std::move(registers_left.back());
+      registers_left.pop_back();
+      raise(name);
+    }
     while (under_way < kAtATime && !left.empty()) {
       const SequenceId id = left.back();
       left.pop_back();
@@ -72,7 +84,25 @@ struct Batch : std::enable_shared_from_this<Batch> {
             self->ended(name, reached.status(), 1);
           });
     }
-    if (under_way == 0 && left.empty()) finish();
+    if (under_way == 0 && left.empty() && registers_left.empty()) finish();
+  }
+  // Raised again, a register only changes if another copy is in place now.
+  void raise(const std::string& name) {
+    RegisterQueue::Wanted wanted;
+    wanted.reason = "restored";
+    wanted.by = stamp;
+    wanted.session = reply.session;
+    wanted.user = asked_by;
+    wanted.done = [self = shared_from_this(), name](const Result<RegisterAnswer>& answer) {
+      const bool closed = answer.ok() && answer->kind == RegisterAnswer::Kind::closed;
+      self->ended(name,
+                  closed ? Status(ErrorCode::SEQ_PERIOD_CLOSED, "it is closed in this copy")
+                         : answer.status(),
+                  self->resume ? 0 : 1);
+    };
+    const Status status = registers->raise(name, std::move(wanted));
+    if (!status.ok()) return note_failed(name, status);
+    ++under_way;
   }
   // By then the sequence may have been forgotten.
   void ended(const std::string& name, const Status& status, int raised) {
@@ -111,7 +141,11 @@ struct Batch : std::enable_shared_from_this<Batch> {
 
   const DeferredReply reply;
   const bool resume;
+  Registers* const registers;
+  const std::string stamp;
+  const UserId asked_by;
   std::vector<SequenceId> left;
+  std::vector<std::string> registers_left;
   std::size_t under_way = 0;
   std::int64_t done = 0;
   std::int64_t failed = 0;
@@ -142,7 +176,9 @@ void method_advance_store(const MethodContext& context, Session& session,
   if (const Status free = check_slot(context, session.peer); !free.ok())
     return answer_error(session, message.msgid, free);
   const auto batch =
-      std::make_shared<Batch>(defer(context, session, message, wanted->store), wanted->resume);
+      std::make_shared<Batch>(defer(context, session, message, wanted->store), wanted->resume,
+                              context.registers, stamp_of(context, session), session.peer.uid);
+  if (context.registers != nullptr) batch->registers_left = context.registers->known(wanted->store);
   context.drains_of_all.by_user[session.peer.uid] = batch;
   for (const Sequence* sequence : context.table.sequences().all()) {
     // A sequence whose counter is not configured fails: other hosts may lease from that counter.

@@ -142,8 +142,8 @@ void method_drain(const MethodContext& context, Session& session,
       defer(context, session, message, wanted->name.value_or(std::string_view())));
   std::vector<SequenceId> ids;
   if (wanted->name) {
-    if (find_inserting(context, *wanted->name) != nullptr)
-      return answer_error(session, message.msgid, inserts_only(*wanted->name));
+    if (const Status status = check_leases(context, *wanted->name); !status.ok())
+      return answer_error(session, message.msgid, status);
     const SequenceId id = context.table.find(*wanted->name);
     if (id == 0) {
       return answer_error(session, message.msgid,

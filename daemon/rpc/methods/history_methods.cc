@@ -45,7 +45,7 @@ Result<std::string_view> read_name(const MethodContext& context, const Session& 
   if (Status status = check_name_with_period(context.limits, *name); !status.ok()) return status;
   if (Status may = check_may_know(context, session.peer, *name, message.method); !may.ok())
     return may;
-  if (find_inserting(context, *name) != nullptr) return inserts_only(*name);
+  if (Status status = check_leases(context, *name); !status.ok()) return status;
   const SequenceId sequence = context.table.find(*name);
   if (sequence != 0) return std::string_view(context.table.at(sequence).name());
   return *name;

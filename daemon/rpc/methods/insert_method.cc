@@ -126,10 +126,6 @@ std::string connection_name(const MethodContext& context, const Session& session
   return context.inserts->run() + "-" + std::to_string(session.id);
 }
 
-const InsertQueue* find_inserting(const MethodContext& context, std::string_view name) {
-  return context.inserts == nullptr ? nullptr : context.inserts->find(name);
-}
-
 void method_insert(const MethodContext& context, Session& session,
                    const protocol::Message& message) {
   const Result<Wanted> wanted = read_wanted(context, message);

@@ -120,28 +120,85 @@ void pack_sequence(Packer& packer, const MethodContext& context, const Session& 
   pack_no_volume(packer);
 }
 
-void pack_inserting(Packer& packer, const MethodContext& context, const Session& session,
-                    const InsertQueues::View& each) {
-  const Status& error = each.queue->error();
+// A row of what leases nothing: it inserts, or it is a period of a register.
+struct OtherRow {
+  std::string name;
+  std::string store;
+  std::string_view state;
+  std::int64_t issued = 0;
+  std::int64_t waiting = 0;
+  std::optional<std::int64_t> last = {};
+  Status error = {};
+};
+
+OtherRow row_of(const InsertQueues::View& each) {
+  return {each.name,
+          each.store,
+          each.queue->state_name(),
+          each.queue->inserted(),
+          each.queue->waiting(),
+          each.queue->last(),
+          each.queue->error()};
+}
+
+OtherRow row_of(const Registers::View& each) {
+  const Status& error = each.stopped.ok() ? each.queue->error() : each.stopped;
+  return {each.name,
+          each.store,
+          each.stopped.ok() ? each.queue->state_name() : "stopped",
+          each.highest,
+          each.queue->waiting(),
+          each.highest > 0 ? std::optional(each.highest) : std::nullopt,
+          error};
+}
+
+// In the order of their names: at most so many of those behind the name `after`.
+std::vector<OtherRow> other_rows(const MethodContext& context, std::string_view after,
+                                 std::size_t most) {
+  std::vector<OtherRow> rows;
+  if (context.inserts != nullptr) {
+    for (const auto& each : context.inserts->list(after, most)) rows.push_back(row_of(each));
+  }
+  if (context.registers != nullptr) {
+    for (const auto& each : context.registers->views(after, most)) rows.push_back(row_of(each));
+  }
+  std::ranges::sort(rows, {}, &OtherRow::name);
+  if (rows.size() > most) rows.resize(most);
+  return rows;
+}
+
+std::optional<OtherRow> other_row(const MethodContext& context, std::string_view name) {
+  if (context.inserts != nullptr) {
+    if (const auto each = context.inserts->view(name)) return row_of(*each);
+  }
+  if (context.registers != nullptr) {
+    if (const auto each = context.registers->view(name)) return row_of(*each);
+  }
+  return std::nullopt;
+}
+
+void pack_other(Packer& packer, const MethodContext& context, const Session& session,
+                const OtherRow& row) {
   const bool counts =
-      may_know(context, session.peer, each.name, context.table.access_of(each.name));
+      may_know(context, session.peer, row.name, context.table.access_of(base_of(row.name)));
   packer.pack_map(13);
-  pack_pair(packer, "name", each.name);
+  pack_pair(packer, "name", row.name);
   pack_nil(packer, "reuse");
-  pack_pair(packer, "store", each.store);
+  pack_pair(packer, "store", row.store);
   pack_pair(packer, "available", 0);
   pack_pair(packer, "out", 0);
   pack_nil(packer, "next");
   if (counts) {
-    pack_pair(packer, "issued", each.queue->inserted());
-    pack_pair(packer, "waiting", each.queue->waiting());
+    pack_pair(packer, "issued", row.issued);
+    pack_pair(packer, "waiting", row.waiting);
   } else {
     pack_nil(packer, "issued");
     pack_nil(packer, "waiting");
   }
-  pack_pair(packer, "state", each.queue->state_name());
-  const std::string text = counts ? error.to_string() : std::string(error_name(error.code()));
-  pack_said(packer, "error", error.ok() ? "" : text);
+  pack_pair(packer, "state", row.state);
+  const std::string text =
+      counts ? row.error.to_string() : std::string(error_name(row.error.code()));
+  pack_said(packer, "error", row.error.ok() ? "" : text);
   pack_nil(packer, "left");
   pack_nil(packer, "days_left");
   pack_nil(packer, "runway_ms");
@@ -195,8 +252,8 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
     last = sequence.issuer().last_issued();
     if (last) last = to_external(sequence, *last);
     available = sequence.available();
-  } else if (const InsertQueue* queue = find_inserting(context, *name)) {
-    last = queue->last();
+  } else if (const auto other = other_row(context, *name)) {
+    last = other->last;
   }
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
@@ -216,9 +273,8 @@ void list_of_names(const MethodContext& context, Session& session, const Message
   for (const std::string_view name : *names) {
     if (const SequenceId id = context.table.find(name); id != 0) {
       pack_sequence(packer, context, session, context.table.at(id));
-    } else if (const auto inserting =
-                   context.inserts == nullptr ? std::nullopt : context.inserts->view(name)) {
-      pack_inserting(packer, context, session, *inserting);
+    } else if (const auto other = other_row(context, name)) {
+      pack_other(packer, context, session, *other);
     } else {
       packer.pack_nil();
     }
@@ -231,20 +287,19 @@ void method_list(const MethodContext& context, Session& session, const Message& 
   if (!page.ok()) return answer_error(session, message.msgid, page.status());
   const auto most = static_cast<std::size_t>(page->limit);
   const std::vector<const Sequence*> sequences = context.table.sequences().list(page->after, most);
-  std::vector<InsertQueues::View> inserting;
-  if (context.inserts != nullptr) inserting = context.inserts->list(page->after, most);
-  const std::size_t rows = std::min(sequences.size() + inserting.size(), most);
+  const std::vector<OtherRow> others = other_rows(context, page->after, most);
+  const std::size_t rows = std::min(sequences.size() + others.size(), most);
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
   packer.pack_array(static_cast<std::uint32_t>(rows));
   auto sequence = sequences.begin();
-  auto insert = inserting.begin();
+  auto other = others.begin();
   for (std::size_t row = 0; row < rows; ++row) {
-    if (insert == inserting.end() ||
-        (sequence != sequences.end() && (*sequence)->name() < insert->name)) {
+    if (other == others.end() ||
+        (sequence != sequences.end() && (*sequence)->name() < other->name)) {
       pack_sequence(packer, context, session, **sequence++);
     } else {
-      pack_inserting(packer, context, session, *insert++);
+      pack_other(packer, context, session, *other++);
     }
   }
 }
@@ -274,6 +329,10 @@ void method_status(const MethodContext& context, Session& session, const Message
     issued += context.inserts->inserted();
     waiting += context.inserts->waiting();
     sequences += context.inserts->size();
+  }
+  if (context.registers != nullptr) {
+    waiting += context.registers->waiting();
+    sequences += context.registers->size();
   }
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);

@@ -226,6 +226,24 @@ class OutcomeUnknown(DaemonError):
     code, fault = "OUTCOME_UNKNOWN", 0
 
 
+class NoKey(DaemonError):
+    """The key has no number in the register."""
+
+    code, fault = "NO_KEY", 1
+
+
+class KeyConfirmed(DaemonError):
+    """The number is confirmed, so it cannot be cancelled any more."""
+
+    code, fault = "KEY_CONFIRMED", 1
+
+
+class PeriodClosed(DaemonError):
+    """The period of the register is closed, and gets no more numbers."""
+
+    code, fault = "SEQ_PERIOD_CLOSED", 1
+
+
 BY_CODE: Dict[str, Type[DaemonError]] = {one.code: one for one in DaemonError.__subclasses__()}
 # A known code as a whole word, followed by a colon: the first one from the left counts.
 _CODE = re.compile(r"(?<!\w)(" + "|".join(sorted(BY_CODE)) + r"): ?")

@@ -35,6 +35,7 @@ class Periods {
   void make() {
     periods_.rule = nullptr;
     check_key();
+    make_refill();
     if (periods_.period.empty()) {
       // One that is inherited does not matter.
       if (periods_.retain_ms > 0 && written_.contains("period_retention"))
@@ -61,6 +62,13 @@ class Periods {
   }
 
  private:
+  void make_refill() {
+    settings_.refill.day = nullptr;
+    if (settings_.refill.when != Refill::day) return;
+    const Result<std::shared_ptr<const TimeZone>> zone = find_time_zone(settings_.text.time_zone);
+    if (zone.ok()) settings_.refill.day = PeriodRule::make("day", *zone).value();
+  }
+
   void report(const char* key, const std::string& what) {
     problems_.add(line_of(written_, key, line_), table_ + "." + key, what);
   }
@@ -80,7 +88,8 @@ class Periods {
     }
     if (periods_.period.empty() && count > 0)
       return report("key", "found {period}, but no option period; allowed: both or neither");
-    if (!periods_.period.empty() && !settings_.binding.key.empty() && count != 1)
+    const bool has_key = !settings_.binding.key.empty() && settings_.mode == SequenceMode::lease;
+    if (!periods_.period.empty() && has_key && count != 1)
       return report("key", "found {period} " + std::to_string(count) +
                                " times; allowed: once, so that each period has a counter");
     if (settings_.binding.key_type != KeyType::integer) return;

@@ -1,0 +1,345 @@
+#include "daemon/core/registers/registers.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "daemon/base/assertion.h"
+#include "daemon/core/text/id_format.h"
+#include "daemon/core/words/sequence_name.h"
+
+namespace seqd {
+namespace {
+
+// Each has a page in memory for a while.
+constexpr std::size_t kMostListings = 64;
+constexpr std::int64_t kLookAgainMs = 50;
+
+Status no_register(const std::string& name, const SequenceSettings* settings) {
+  return {settings == nullptr ? ErrorCode::NO_SEQUENCE : ErrorCode::WRONG_MODE,
+          "\"" + name + "\" is no register; configure [sequence.\"" + name +
+              "\"] with mode = \"register\", or take its IDs with next"};
+}
+
+}  // namespace
+
+Registers::Registers(const CoreContext& context, const SettingsSource& settings,
+                     SequenceTable& table, Stores stores, std::string host)
+    : context_(context),
+      settings_(settings),
+      table_(table),
+      stores_(std::move(stores)),
+      host_(std::move(host)) {}
+
+// --- requests
+
+// A confirm or a cancel finds the number of its key in any period.
+Status Registers::ask(std::string_view name, Wanted wanted) {
+  const Result<Held*> held = open(name);
+  if (!held.ok()) return held.status();
+  if (wanted.kind == Wanted::Kind::assign || wanted.kind == Wanted::Kind::close)
+    return (*held)->queue->add(std::move(wanted));
+  Wanted again = wanted;
+  wanted.done = [this, again, base = (*held)->base](Result<RegisterAnswer> answer) mutable {
+    if (!answer.ok() || answer->kind != RegisterAnswer::Kind::elsewhere)
+      return again.done(std::move(answer));
+    again.number = answer->record.number;
+    const Result<Held*> there = open(period_sequence(base, answer->record.period));
+    const auto done = again.done;
+    const Status status =
+        there.ok() ? (*there)->queue->add(std::move(again)) : Status(there.status());
+    if (!status.ok()) done(status);
+  };
+  return (*held)->queue->add(std::move(wanted));
+}
+
+Status Registers::list(std::string_view name, const Page& page, Paged done) {
+  const Result<Held*> held = open(name);
+  if (!held.ok()) return held.status();
+  if (Status why = stopped(**held); !why.ok()) return why;
+  if (listings_.size() >= kMostListings)
+    return {ErrorCode::BUSY, "other requests for pages of registers wait; try again shortly"};
+  auto listing = std::make_unique<Listing>(context_.timers);
+  listing->name = name;
+  listing->page = page;
+  listing->done = std::move(done);
+  listing->deadline_ms = context_.clock.monotonic_ms() + (*settings_of(**held))->wait_timeout_ms;
+  listings_.push_back(std::move(listing));
+  look(std::prev(listings_.end()));
+  return {};
+}
+
+// Until its store is proven, it is tried again. The caller may be gone.
+void Registers::look(Listings::iterator at) {
+  Listing& listing = **at;
+  const Result<Held*> held = open(listing.name);
+  Result<RegisterPlace> place =
+      held.ok() ? place_of(**held, false) : Result<RegisterPlace>(held.status());
+  const bool waits = !place.ok() && place.status().code() == ErrorCode::UNAVAILABLE &&
+                     context_.clock.monotonic_ms() < listing.deadline_ms;
+  if (waits) return listing.timer.start(kLookAgainMs, [this, at] { look(at); });
+  auto answer = [this, at](Result<std::vector<NumberRecord>> found) {
+    const std::unique_ptr<Listing> over = std::move(*at);
+    listings_.erase(at);
+    over->done(std::move(found));
+  };
+  if (!place.ok()) return listing.timer.start(0, [answer, why = place.status()] { answer(why); });
+  stores_.at((*held)->store)
+      ->list_register(
+          {std::move(*place), listing.page.after, listing.page.state, listing.page.limit},
+          alive_.guard(
+              [answer](const Result<std::vector<NumberRecord>>& found) { answer(found); }));
+}
+
+Status Registers::raise(std::string_view name, Wanted wanted) {
+  const Result<Held*> opened = open(name);
+  if (!opened.ok()) return opened.status();
+  Held& held = **opened;
+  if (held.raising == nullptr) held.raising = make_queue(held.queue->name(), held, true);
+  wanted.kind = Wanted::Kind::raise;
+  wanted.number = table_.registers().reached(key_of(held), held.period_name());
+  wanted.done = [&held, done = std::move(wanted.done)](const Result<RegisterAnswer>& answer) {
+    if (answer.ok() && answer->kind == RegisterAnswer::Kind::done) held.regressed = {};
+    done(answer);
+  };
+  return held.raising->add(std::move(wanted));
+}
+
+std::vector<std::string> Registers::known(std::string_view store) const {
+  const StoreScope* const scope = table_.scopes().find(store);
+  if (scope == nullptr) return {};
+  std::vector<std::string> names;
+  for (const RegisterReached* known : table_.registers().of(scope->id())) {
+    for (const PeriodReached& one : known->periods)
+      names.push_back(one.period.empty() ? known->name : period_sequence(known->name, one.period));
+  }
+  return names;
+}
+
+bool Registers::has(std::string_view base) const {
+  const SequenceSettings* const settings = settings_.find(std::string(base));
+  return settings != nullptr && settings->mode == SequenceMode::registers;
+}
+
+// --- which period it is
+
+Result<Registers::Held*> Registers::open(std::string_view name) {
+  if (const auto found = held_.find(name); found != held_.end()) return &found->second;
+  if (!ending_.ok()) return ending_;
+  const std::string base(base_of(name));
+  const SequenceSettings* const settings = settings_.find(base);
+  if (settings == nullptr || settings->mode != SequenceMode::registers)
+    return no_register(base, settings);
+  const std::int64_t now_s = context_.clock.wall_ms() / 1'000;
+  const PeriodRule* const rule = settings->periods.rule.get();
+  if (rule == nullptr) {
+    if (name != base) {
+      return Status(ErrorCode::BAD_REQUEST, "the register \"" + base + "\" has no periods");
+    }
+    return make(base, base, *settings, {});
+  }
+  std::optional<Period> period = rule->at(now_s);
+  if (name != base) period = rule->named(period_of(name));
+  if (!period || period->begin_s > now_s) {
+    return Status(ErrorCode::BAD_REQUEST, "\"" + std::string(name) +
+                                              "\" names no period that has begun; the present one "
+                                              "is \"" +
+                                              period_sequence(base, rule->at(now_s).name) + "\"");
+  }
+  const std::string whole = period_sequence(base, period->name);
+  if (const auto found = held_.find(whole); found != held_.end()) return &found->second;
+  return make(whole, base, *settings, std::move(period));
+}
+
+Result<Registers::Held*> Registers::make(const std::string& name, const std::string& base,
+                                         const SequenceSettings& settings,
+                                         std::optional<Period> period) {
+  if (!stores_.contains(settings.store) || table_.scopes().store(settings.store) == nullptr) {
+    return Status(ErrorCode::CONFIG, "\"" + base + "\" names the store \"" + settings.store +
+                                         "\", which is not running or keeps no registers");
+  }
+  Held made;
+  made.base = base;
+  made.period = std::move(period);
+  made.store = settings.store;
+  const KnownRegisters::Key key = key_of(made);
+  if (!table_.registers().contains(key) && !counted_.contains(key)) {
+    if (!table_.budgets().may_define_register(key.second)) {
+      return Status(ErrorCode::BUSY,
+                    "the log has no room for another register (daemon.state_log_size)");
+    }
+    table_.budgets().register_defined(key.second);
+    counted_.insert(key);
+  }
+  if (table_.find(base) != 0 || table_.sequences().find_any_period(base) != nullptr) {
+    return Status(ErrorCode::WRONG_MODE,
+                  "\"" + base +
+                      "\" has leased ranges and issues IDs: take them with next, or "
+                      "give the register another name");
+  }
+  drop_idle(base);
+  Held& held = held_.emplace(name, std::move(made)).first->second;
+  held.queue = make_queue(name, held, false);
+  return &held;
+}
+
+// Another period begins: those before it are rarely asked for again.
+void Registers::drop_idle(const std::string& base) {
+  std::erase_if(held_, [&base](const auto& one) {
+    const Held& held = one.second;
+    const auto is_idle = [](const std::unique_ptr<RegisterQueue>& queue) {
+      return queue == nullptr || queue->idle();
+    };
+    return held.base == base && held.regressed.ok() && is_idle(held.queue) && is_idle(held.raising);
+  });
+}
+
+std::unique_ptr<RegisterQueue> Registers::make_queue(const std::string& name, Held& held,
+                                                     bool raises) {
+  RegisterQueue::Period period;
+  if (!raises) period.stopped = [this, &held] { return stopped(held); };
+  period.reached = [this, &held, raises](std::int64_t highest) {
+    return raises ? Status() : reached(held, highest);
+  };
+  period.place = [this, &held, raises] { return place_of(held, raises); };
+  period.may_refill = refill_of(held);
+  period.text = [this, &held](std::int64_t number, std::int64_t wall_ms) {
+    return text_of(held, number, wall_ms);
+  };
+  return std::make_unique<RegisterQueue>(context_, settings_, accounts_, name,
+                                         *stores_.at(held.store), std::move(period));
+}
+
+// Null: no number goes to another key.
+RegisterQueue::MayRefill Registers::refill_of(const Held& held) const {
+  const auto settings = settings_of(held);
+  if (!settings.ok() || (*settings)->refill.when == Refill::never) return nullptr;
+  return [day = (*settings)->refill.day](const NumberRecord& record, std::int64_t wall_ms) {
+    return day == nullptr || day->at(record.assigned.at_ms / 1'000) == day->at(wall_ms / 1'000);
+  };
+}
+
+// --- its store
+
+Result<const SequenceSettings*> Registers::settings_of(const Held& held) const {
+  const SequenceSettings* const settings = settings_.find(held.base);
+  if (settings == nullptr || settings->mode != SequenceMode::registers)
+    return no_register(held.base, settings);
+  if (settings->store == held.store) return settings;
+  return Status(ErrorCode::SEQ_CHANGED, "the register \"" + held.base + "\" is of the store \"" +
+                                            held.store + "\" until a restart, and \"" +
+                                            settings->store + "\" is configured");
+}
+
+StoreScope& Registers::scope_of(const Held& held) {
+  return table_.scopes().of_store(held.store);
+}
+
+KnownRegisters::Key Registers::key_of(const Held& held) {
+  return {scope_of(held).id(), held.base};
+}
+
+Status Registers::stopped(const Held& held) const {
+  if (const auto settings = settings_of(held); !settings.ok()) return settings.status();
+  const StoreScope* const scope = table_.scopes().find(held.store);
+  if (scope != nullptr && scope->refuses()) return scope->last_error();
+  return held.regressed;
+}
+
+Result<RegisterPlace> Registers::place_of(const Held& held, bool raises) {
+  const auto settings = settings_of(held);
+  if (!settings.ok()) return settings.status();
+  const StoreScope& scope = scope_of(held);
+  RegisterPlace place;
+  place.binding = (*settings)->binding;
+  place.binding.key = held.base;
+  place.period = held.period_name();
+  if (raises) return place;
+  if (!scope.verified()) {
+    return Status(ErrorCode::UNAVAILABLE,
+                  "the store \"" + held.store + "\" was not compared with the log yet" +
+                      (scope.last_error().ok() ? "" : ": " + scope.last_error().to_string()));
+  }
+  place.instance = scope.instance();
+  place.heartbeat = scope.known_beat();
+  return place;
+}
+
+Status Registers::reached(Held& held, std::int64_t highest) {
+  const KnownRegisters::Key key = key_of(held);
+  const std::string period = held.period_name();
+  const std::int64_t known = table_.registers().reached(key, period);
+  if (highest > known) table_.registers().note(key, period, highest);
+  if (highest >= known) {
+    held.regressed = {};
+    return {};
+  }
+  const std::string& name = held.queue->name();
+  const bool is_news = held.regressed.ok();
+  held.regressed = {
+      ErrorCode::SEQ_REGRESSED,
+      "the register \"" + name + "\" had " + std::to_string(known) + " numbers, and the store \"" +
+          held.store + "\" has " + std::to_string(highest) +
+          ": it is an older copy, or another database. If it is the wrong one, name the right one "
+          "and restart; else make the numbers that it has lost void: seqctl advance " +
+          name + " --yes"};
+  if (is_news)
+    context_.events.raise({EventKind::sequence_stopped,
+                           held.regressed.text(),
+                           {{"SEQUENCE", name}, {"STORE", held.store}}});
+  return held.regressed;
+}
+
+// A number of a period that is over has its last second, so that the date is of that period.
+std::string Registers::text_of(const Held& held, std::int64_t number, std::int64_t wall_ms) const {
+  const auto settings = settings_of(held);
+  std::int64_t wall_s = wall_ms / 1'000;
+  if (held.period) wall_s = std::clamp(wall_s, held.period->begin_s, held.period->end_s - 1);
+  const IdFormat* const format = settings.ok() ? (*settings)->text.compiled.get() : nullptr;
+  return format == nullptr ? std::to_string(number) : format->write(held.base, number, wall_s);
+}
+
+// --- all of them
+
+void Registers::cancel(SessionId session, const Refusal& why) {
+  for (RequestQueue* const queue : accounts_.waited_for_by(session)) {
+    const Status refused = why ? why(queue->name()) : Status();
+    if (!why || !refused.ok()) queue->cancel(session, refused);
+  }
+}
+
+void Registers::begin_stop(const Status& why) {
+  ending_ = why;
+  for (const auto& [name, held] : held_) {
+    held.queue->begin_stop(why);
+    if (held.raising) held.raising->begin_stop(why);
+  }
+}
+
+bool Registers::settled() const {
+  return std::ranges::none_of(held_, [](const auto& one) {
+    return one.second.queue->in_flight() || (one.second.raising && one.second.raising->in_flight());
+  });
+}
+
+Registers::View Registers::view_of(const std::string& name, const Held& held) const {
+  View view{name, held.store, held.queue.get(), 0, stopped(held)};
+  if (const StoreScope* const scope = table_.scopes().find(held.store); scope != nullptr)
+    view.highest = table_.registers().reached({scope->id(), held.base}, held.period_name());
+  return view;
+}
+
+std::optional<Registers::View> Registers::view(std::string_view name) const {
+  const auto found = held_.find(name);
+  if (found == held_.end()) return std::nullopt;
+  return view_of(found->first, found->second);
+}
+
+std::vector<Registers::View> Registers::views(std::string_view after, std::size_t most) const {
+  std::vector<View> out;
+  for (auto one = held_.upper_bound(after); one != held_.end() && out.size() < most; ++one)
+    out.push_back(view_of(one->first, one->second));
+  return out;
+}
+
+}  // namespace seqd
