@@ -26,11 +26,6 @@ DynamoReading::Step DynamoReading::after_read(Result<std::optional<DynamoItem>> 
   return Result<CounterReading>(reading);
 }
 
-DynamoReading::Step DynamoReading::after_update(DynamoAnswer /*answer*/) {
-  ASSERT(false);  // it makes none
-  return begin();
-}
-
 DynamoAdvance::Step DynamoAdvance::after_read(Result<std::optional<DynamoItem>> item) {
   using Answer = Result<std::int64_t>;
   if (!item.ok()) return Answer(item.status());

@@ -18,7 +18,6 @@ class DynamoReading final : public DynamoPlan<Result<CounterReading>> {
 
   Step begin() override { return dynamo_key_of(binding_); }
   Step after_read(Result<std::optional<DynamoItem>> item) override;
-  Step after_update(DynamoAnswer answer) override;
 
  private:
   const CounterBinding binding_;

@@ -47,14 +47,13 @@ constexpr char kInvalid[] =
     "check that key_field is the table's only key attribute (a hash key of type S) and that the "
     "item is below 400 KB";
 
-constexpr std::array<Refusal, 20> kRefusals = {{
+constexpr std::array<Refusal, 19> kRefusals = {{
     {"ProvisionedThroughputExceededException", ErrorCode::UNAVAILABLE, kNothing, kSlowDown},
     {"ThrottlingException", ErrorCode::UNAVAILABLE, kNothing, kSlowDown},
     {"Throttling", ErrorCode::UNAVAILABLE, kNothing, kSlowDown},
     {"RequestLimitExceeded", ErrorCode::UNAVAILABLE, kNothing, kSlowDown},
     {"LimitExceededException", ErrorCode::UNAVAILABLE, kNothing, kSlowDown},
     {"TransactionConflictException", ErrorCode::UNAVAILABLE, kNothing, kConflict},
-    {"TransactionInProgressException", ErrorCode::UNAVAILABLE, kNothing, kConflict},
     {"ReplicatedWriteConflictException", ErrorCode::UNAVAILABLE, kNothing, kConflict},
     {"ExpiredTokenException", ErrorCode::UNAVAILABLE, kKeys, kExpired},
     {"ExpiredToken", ErrorCode::UNAVAILABLE, kKeys, kExpired},
@@ -96,6 +95,19 @@ DynamoAnswer judge_error(const HttpReply& reply, const DynamoBody& body, const s
   if (body.error_type == "ConditionalCheckFailedException")
     return answer(Kind::mismatch, ErrorCode::UNAVAILABLE,
                   where + ": others changed the item at the same moment");
+  if (body.error_type == "TransactionCanceledException") {
+    DynamoAnswer cancelled =
+        answer(Kind::mismatch, ErrorCode::UNAVAILABLE,
+               where + ": " + words_of(body.message, credentials) + "; the request is repeated");
+    cancelled.reasons = body.reasons;
+    for (DynamoReason& reason : cancelled.reasons)
+      reason.message = words_of(reason.message, credentials);
+    return cancelled;
+  }
+  // A repeat of one that has not ended: that may still be applied.
+  if (body.error_type == "TransactionInProgressException")
+    return answer(Kind::unknown, ErrorCode::UNAVAILABLE,
+                  where + ": the transaction is still being applied");
   const std::string said = fmt::format("{}: DynamoDB reports {}: {}", where, body.error_type,
                                        words_of(body.message, credentials));
   if (const Refusal* const known = find_refusal(body.error_type))
@@ -124,7 +136,8 @@ DynamoAnswer judge_dynamo_reply(const HttpReply& reply, const std::string& where
     return {.kind = Kind::done,
             .item = std::move(body->item),
             .error = {},
-            .other_regions = std::move(body->other_regions)};
+            .other_regions = std::move(body->other_regions),
+            .items = std::move(body->items).value_or(std::vector<std::optional<DynamoItem>>())};
   // Only the service itself can say that nothing was applied, and it does so with a type.
   if (is_client_error(reply.status) && body.ok() && !body->error_type.empty())
     return judge_error(reply, *body, where, credentials);
@@ -154,19 +167,50 @@ std::string DynamoClient::place_of(const DynamoKey& key) const {
 }
 
 void DynamoClient::read(const DynamoKey& key, Done done) {
-  const std::string where = place_of(key);
-  if (target_.unsafe_global_table) return send({"GetItem", read_body(key), where}, std::move(done));
-  send({"GetItem", read_body(key), where}, [this, where, table = key.table,
-                                            done = std::move(done)](DynamoAnswer read) {
-    if (!read.item || !is_of_global_table(*read.item)) return done(std::move(read));
-    DynamoAnswer global = answer(DynamoAnswer::Kind::refused, ErrorCode::STORE_REFUSED,
-                                 where +
-                                     ": its attributes aws:rep:... are those of a global table "
-                                     "(version 2017.11.29)" +
-                                     kGlobalTable);
-    global_tables_[table] = global.error;
-    done(std::move(global));
-  });
+  send({"GetItem", read_body(key), place_of(key)},
+       [this, key, done = std::move(done)](DynamoAnswer read) {
+         std::optional<DynamoAnswer> global;
+         if (read.item) global = as_global(key, *read.item);
+         done(global ? std::move(*global) : std::move(read));
+       });
+}
+
+std::optional<DynamoAnswer> DynamoClient::as_global(const DynamoKey& key, const DynamoItem& item) {
+  if (target_.unsafe_global_table || !is_of_global_table(item)) return std::nullopt;
+  DynamoAnswer global = answer(DynamoAnswer::Kind::refused, ErrorCode::STORE_REFUSED,
+                               place_of(key) +
+                                   ": its attributes aws:rep:... are those of a global table "
+                                   "(version 2017.11.29)" +
+                                   kGlobalTable);
+  global_tables_[key.table] = global.error;
+  return global;
+}
+
+void DynamoClient::read_together(const DynamoKeys& keys, Done done) {
+  ASSERT(!keys.keys.empty() && keys.keys.size() <= kMostInTransaction);
+  send({"TransactGetItems", read_together_body(keys), place_of_table(keys.table)},
+       [this, keys, done = std::move(done)](DynamoAnswer read) {
+         if (read.kind != DynamoAnswer::Kind::done) return done(std::move(read));
+         // What is not an answer for each of them says of none that it is not there.
+         if (read.items.size() != keys.keys.size())
+           return done(answer(DynamoAnswer::Kind::unknown, ErrorCode::UNAVAILABLE,
+                              place_of_table(keys.table) + ": the answer has not as many items as "
+                                                           "were asked for"));
+         for (std::size_t at = 0; at < keys.keys.size(); ++at) {
+           if (!read.items[at]) continue;
+           auto global = as_global({keys.table, keys.key_field, keys.keys[at]}, *read.items[at]);
+           if (global) return done(std::move(*global));
+         }
+         done(std::move(read));
+       });
+}
+
+void DynamoClient::transact(const DynamoTransaction& transaction, Done done) {
+  const std::vector<DynamoUpdate>& updates = transaction.updates;
+  ASSERT(!updates.empty() && updates.size() <= kMostInTransaction);
+  send({"TransactWriteItems", transaction_body(updates, transaction.token),
+        place_of_table(updates.front().key().table)},
+       std::move(done));
 }
 
 Status DynamoClient::read_as_global(const std::string& table) const {

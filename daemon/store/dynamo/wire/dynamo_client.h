@@ -1,5 +1,5 @@
-// DynamoClient: reads and updates single items of Amazon DynamoDB over an HttpClient, and reports
-// for every failure whether something may have been applied. It retries nothing: the caller has a
+// DynamoClient: reads and updates items of Amazon DynamoDB over an HttpClient, and reports for
+// every failure whether something may have been applied. It retries nothing: the caller has a
 // back-off. Loop thread; the referenced objects outlive it, and it outlives its calls: the caller
 // holds it until the answer.
 //
@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/base/http.h"
 #include "daemon/base/time/clock.h"
@@ -29,8 +30,9 @@ struct DynamoTarget {
 };
 
 // done: applied, or read; `item` is what was read or changed, none where there is no item.
-// mismatch: a condition did not hold, nothing was applied.   refused: certainly nothing was
-// applied. unknown: it may have been applied, or may yet be.
+// mismatch: a condition did not hold, nothing was applied; of a transaction: it was cancelled, for
+// `reasons`.   refused: certainly nothing was applied. unknown: it may have been applied, or may
+// yet be.
 struct DynamoAnswer {
   enum class Kind : std::uint8_t { done, mismatch, refused, unknown };
   Kind kind = Kind::unknown;
@@ -38,12 +40,20 @@ struct DynamoAnswer {
   Status error;
   std::string other_regions = {};  // see DynamoBody
   bool cannot_be_asked = false;    // of describe(): the right or the operation is not there
+  std::vector<std::optional<DynamoItem>> items = {};  // of read_together()
+  std::vector<DynamoReason> reasons = {};             // as many as items were asked for, or none
 };
 
 // Why a global table is refused, and what to do.
 inline constexpr char kGlobalTable[] =
     ", where the last writer wins, so two regions would lease the same IDs; use a table of one "
     "region, or set unsafe_global_table = true if all hosts use this region";
+
+inline constexpr std::size_t kMostInTransaction = 100;
+struct DynamoTransaction {
+  std::vector<DynamoUpdate> updates;
+  std::string token;
+};
 
 class DynamoClient {
  public:
@@ -63,6 +73,10 @@ class DynamoClient {
   // good.
   void describe(const std::string& table, Done done);
   void update(const DynamoUpdate& update, Done done);
+  // At most kMostInTransaction items, of one moment; as read().
+  void read_together(const DynamoKeys& keys, Done done);
+  // At most so many updates of different items, all of them or none; see transaction_body().
+  void transact(const DynamoTransaction& transaction, Done done);
 
   // Host, table and item, for people.
   std::string place_of(const DynamoKey& key) const;
@@ -83,6 +97,8 @@ class DynamoClient {
     bool may_be_missing = false;  // the right to it, or the operation
   };
   void send(Request request, Done done);
+  // The answer instead of an item of a global table, which may not be used; none: it is not one.
+  std::optional<DynamoAnswer> as_global(const DynamoKey& key, const DynamoItem& item);
   void sign_and_send(const Request& asked, Done done,
                      const std::shared_ptr<const AwsCredentials>& credentials);
 

@@ -30,6 +30,20 @@ TEST_CASE("DynamoClient: a failed condition is a mismatch and nothing else is", 
   REQUIRE(judge(200, error("ConditionalCheckFailedException")).kind == Kind::unknown);
 }
 
+TEST_CASE("DynamoClient: a transaction is cancelled for reasons, or still under way", "[dynamo]") {
+  const std::string cancelled = error("TransactionCanceledException");
+  DynamoAnswer answer = judge(400, cancelled);
+  REQUIRE((answer.kind == Kind::mismatch && answer.reasons.empty()));
+  answer =
+      judge(400, R"({"CancellationReasons": [{"Code": "None"}, {"Code": "X", "Message": "y"}],)" +
+                     cancelled.substr(1));
+  REQUIRE((answer.kind == Kind::mismatch && answer.reasons.size() == 2));
+  REQUIRE((answer.reasons.at(0).code == "None" && answer.reasons.at(1).message == "y"));
+  REQUIRE(judge(500, cancelled).kind == Kind::unknown);
+  // It is a repeat of what may still be applied.
+  REQUIRE(judge(400, error("TransactionInProgressException")).kind == Kind::unknown);
+}
+
 TEST_CASE("DynamoClient: what is refused is told with its name and what to do", "[dynamo]") {
   struct Row {
     const char* type;

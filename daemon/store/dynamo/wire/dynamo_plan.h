@@ -1,6 +1,6 @@
 // DynamoPlan: one verb of the store as a sequence of steps, each a read or a conditional update of
-// one item, decided by what the step before brought. Plans do no I/O and use no clock; run_plan()
-// walks one to its end. Loop thread.
+// one item or of some together, decided by what the step before brought. Plans do no I/O and use no
+// clock; run_plan() walks one to its end. Loop thread.
 //
 // Invariant: a plan ends with any answers of the store: it counts its attempts.
 #pragma once
@@ -11,7 +11,9 @@
 #include <utility>
 #include <variant>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/leasing/lease_store.h"
+#include "daemon/store/dynamo/wire/dynamo_batch.h"
 #include "daemon/store/dynamo/wire/dynamo_client.h"
 
 namespace seqd {
@@ -19,14 +21,18 @@ namespace seqd {
 template <typename Answer>
 class DynamoPlan {
  public:
-  // The end; an item to be read; an update to be made.
-  using Step = std::variant<Answer, DynamoKey, DynamoUpdate>;
+  // The end; an item to be read; an update to be made; the same of several items.
+  using Step = std::variant<Answer, DynamoKey, DynamoUpdate, DynamoKeys, DynamoTransaction>;
 
   virtual ~DynamoPlan() = default;
   virtual Step begin() = 0;
+  // A plan has the answers to the steps that it takes.
   // What was to be read. No item is no error.
-  virtual Step after_read(Result<std::optional<DynamoItem>> item) = 0;
-  virtual Step after_update(DynamoAnswer answer) = 0;
+  virtual Step after_read(Result<std::optional<DynamoItem>> /*item*/) { ASSERT(false); }
+  virtual Step after_update(DynamoAnswer /*answer*/) { ASSERT(false); }
+  // Of `keys`, what there is.
+  virtual Step after_items(Result<DynamoItems> /*items*/) { ASSERT(false); }
+  virtual Step after_transaction(DynamoAnswer /*answer*/) { ASSERT(false); }
 };
 
 template <typename Answer>
@@ -43,18 +49,32 @@ void walk(const std::shared_ptr<DynamoClient>& client,
     });
     return;
   }
+  if (const auto* const keys = std::get_if<DynamoKeys>(&step)) {
+    return read_all(client, *keys, [=](Result<DynamoItems> items) {
+      walk(client, plan, plan->after_items(std::move(items)), done);
+    });
+  }
+  if (const auto* const transaction = std::get_if<DynamoTransaction>(&step)) {
+    client->transact(*transaction, [=](DynamoAnswer answer) {
+      walk(client, plan, plan->after_transaction(std::move(answer)), done);
+    });
+    return;
+  }
   client->update(std::get<DynamoUpdate>(step), [=](DynamoAnswer answer) {
     walk(client, plan, plan->after_update(std::move(answer)), done);
   });
 }
 
-// A plan whose first step is its end needs no answer of the store, and yet is not answered at once;
-// so plans begin with a read or an update.
+// A plan whose first step is its end needs no answer of the store, and yet is not answered at once.
 template <typename Answer>
 void run_plan(const std::shared_ptr<DynamoClient>& client, std::shared_ptr<DynamoPlan<Answer>> plan,
               std::function<void(Answer)> done) {
   typename DynamoPlan<Answer>::Step first = plan->begin();
-  ASSERT(!std::holds_alternative<Answer>(first));
+  if (std::holds_alternative<Answer>(first)) {
+    client->later(
+        [first = std::move(first), done = std::move(done)] { done(std::get<Answer>(first)); });
+    return;
+  }
   walk(client, plan, std::move(first), std::move(done));
 }
 

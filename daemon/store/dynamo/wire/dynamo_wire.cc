@@ -19,6 +19,7 @@ Json to_json(const DynamoScalar& value) {
 }
 
 Json to_json(const DynamoValue& value) {
+  if (!value.elements.empty()) return Json::object({{value.text, value.elements}});
   if (!value.is_map) return to_json(static_cast<const DynamoScalar&>(value));
   Json members = Json::object();
   for (const auto& [name, member] : value.members) members[name] = to_json(member);
@@ -45,6 +46,16 @@ std::optional<DynamoScalar> to_scalar(const Json& json) {
   return DynamoScalar{DynamoScalar::Kind::other, only.key()};
 }
 
+// False: it is none of texts or numbers.
+bool read_set(const Json& json, DynamoValue& value) {
+  if (!json.is_array()) return false;
+  for (const Json& element : json) {
+    if (!element.is_string()) return false;
+    value.elements.insert(element.get<std::string>());
+  }
+  return true;
+}
+
 std::optional<DynamoItem> to_item(const Json& json) {
   if (!json.is_object()) return std::nullopt;
   DynamoItem item;
@@ -52,6 +63,9 @@ std::optional<DynamoItem> to_item(const Json& json) {
     const auto scalar = to_scalar(attribute);
     if (!scalar) return std::nullopt;
     DynamoValue value(*scalar);
+    const bool is_set = value.text == "SS" || value.text == "NS";
+    if (value.kind == DynamoScalar::Kind::other && is_set && !read_set(attribute.front(), value))
+      return std::nullopt;
     if (value.text == "M" && value.kind == DynamoScalar::Kind::other) {
       value.is_map = true;
       const Json& members = attribute["M"];
@@ -85,6 +99,32 @@ std::string other_regions(const Json& table) {
   return regions;
 }
 
+// Items that are not there are empty answers.
+std::optional<std::vector<std::optional<DynamoItem>>> to_items(const Json& json) {
+  if (!json.is_array()) return std::nullopt;
+  std::vector<std::optional<DynamoItem>> items;
+  for (const Json& answer : json) {
+    if (!answer.is_object()) return std::nullopt;
+    const auto found = answer.find("Item");
+    if (found == answer.end()) {
+      items.emplace_back();
+      continue;
+    }
+    items.push_back(to_item(*found));
+    if (!items.back()) return std::nullopt;
+  }
+  return items;
+}
+
+std::vector<DynamoReason> to_reasons(const Json& json) {
+  std::vector<DynamoReason> reasons;
+  for (const Json& reason : json) {
+    if (!reason.is_object()) return {};
+    reasons.push_back({text_of(reason, "Code"), text_of(reason, "Message")});
+  }
+  return reasons;
+}
+
 void add(std::string& list, const char* between, const std::string& item) {
   if (!list.empty()) list += between;
   list += item;
@@ -107,6 +147,18 @@ DynamoValue dynamo_map(std::map<std::string, DynamoScalar> members) {
   return value;
 }
 
+DynamoValue dynamo_texts(std::set<std::string> texts) {
+  DynamoValue value({DynamoScalar::Kind::other, "SS"});
+  value.elements = std::move(texts);
+  return value;
+}
+
+DynamoValue dynamo_numbers(const std::set<std::int64_t>& numbers) {
+  DynamoValue value({DynamoScalar::Kind::other, "NS"});
+  for (const std::int64_t number : numbers) value.elements.insert(std::to_string(number));
+  return value;
+}
+
 std::optional<std::int64_t> dynamo_integer(const DynamoScalar& value) {
   if (value.kind != DynamoScalar::Kind::number) return std::nullopt;
   std::int64_t number = 0;
@@ -118,6 +170,21 @@ std::optional<std::int64_t> dynamo_integer(const DynamoScalar& value) {
 
 std::string read_body(const DynamoKey& key) {
   return written({{"TableName", key.table}, {"Key", key_of(key)}, {"ConsistentRead", true}});
+}
+
+std::string read_together_body(const DynamoKeys& keys) {
+  Json items = Json::array();
+  for (const std::string& key : keys.keys) {
+    const Json item = {{"TableName", keys.table}, {"Key", key_of({"", keys.key_field, key})}};
+    items.push_back(Json::object({{"Get", item}}));
+  }
+  return written(Json::object({{"TransactItems", std::move(items)}}));
+}
+
+std::string transaction_body(const std::vector<DynamoUpdate>& updates, const std::string& token) {
+  std::string items;
+  for (const DynamoUpdate& update : updates) add(items, ",", "{\"Update\":" + update.part() + "}");
+  return "{\"ClientRequestToken\":" + written(Json(token)) + ",\"TransactItems\":[" + items + "]}";
 }
 
 std::string describe_body(const std::string& table) {
@@ -149,6 +216,22 @@ DynamoUpdate& DynamoUpdate::set(const std::string& name, const DynamoValue& valu
 DynamoUpdate& DynamoUpdate::set_sum(const std::string& name, const std::string& from,
                                     std::int64_t more) {
   add(set_, ", ", this->name(name) + " = " + this->name(from) + " + " + value(dynamo_number(more)));
+  return *this;
+}
+
+DynamoUpdate& DynamoUpdate::set_first(const std::string& name, const DynamoValue& value) {
+  const std::string attribute = this->name(name);
+  add(set_, ", ", attribute + " = if_not_exists(" + attribute + ", " + this->value(value) + ")");
+  return *this;
+}
+
+DynamoUpdate& DynamoUpdate::put_in(const std::string& name, const DynamoValue& elements) {
+  add(put_in_, ", ", this->name(name) + " " + value(elements));
+  return *this;
+}
+
+DynamoUpdate& DynamoUpdate::take_out(const std::string& name, const DynamoValue& elements) {
+  add(take_out_, ", ", this->name(name) + " " + value(elements));
   return *this;
 }
 
@@ -200,7 +283,11 @@ DynamoUpdate& DynamoUpdate::require_member(const std::string& name, const std::s
   return require(outer + "." + this->name(member) + " = " + this->value(value));
 }
 
-std::string DynamoUpdate::body() const {
+DynamoUpdate& DynamoUpdate::require_not_in(const std::string& name, const DynamoValue& element) {
+  return require("NOT contains(" + this->name(name) + ", " + value(element) + ")");
+}
+
+std::string DynamoUpdate::written(bool with_answer) const {
   Json names = Json::object();
   for (std::size_t at = 0; at < names_.size(); ++at) names["#n" + std::to_string(at)] = names_[at];
   Json values = Json::object();
@@ -209,15 +296,17 @@ std::string DynamoUpdate::body() const {
   std::string change;
   if (!set_.empty()) add(change, " ", "SET " + set_);
   if (!remove_.empty()) add(change, " ", "REMOVE " + remove_);
+  if (!put_in_.empty()) add(change, " ", "ADD " + put_in_);
+  if (!take_out_.empty()) add(change, " ", "DELETE " + take_out_);
   Json json = Json::object();
   json["TableName"] = key_.table;
   json["Key"] = key_of(key_);
   json["UpdateExpression"] = change;
-  json["ReturnValues"] = "UPDATED_NEW";
+  if (with_answer) json["ReturnValues"] = "UPDATED_NEW";
   json["ExpressionAttributeNames"] = std::move(names);
   if (!values_.empty()) json["ExpressionAttributeValues"] = std::move(values);
   if (!condition_.empty()) json["ConditionExpression"] = condition_;
-  return written(json);
+  return seqd::written(json);
 }
 
 Result<DynamoBody> read_dynamo_body(std::string_view text) {
@@ -236,6 +325,14 @@ Result<DynamoBody> read_dynamo_body(std::string_view text) {
     if (!body.item)
       return Status(ErrorCode::STORE_REFUSED, "the answer holds an attribute without a type");
   }
+  if (const auto answers = json.find("Responses"); answers != json.end()) {
+    body.items = to_items(*answers);
+    if (!body.items)
+      return Status(ErrorCode::STORE_REFUSED, "the answer holds what is no list of items");
+  }
+  if (const auto reasons = json.find("CancellationReasons");
+      reasons != json.end() && reasons->is_array())
+    body.reasons = to_reasons(*reasons);
   if (const auto table = json.find("Table"); table != json.end())
     body.other_regions = other_regions(*table);
   return body;

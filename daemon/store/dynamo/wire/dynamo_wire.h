@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,17 +22,22 @@ struct DynamoScalar {
   std::string text;  // a number: as its digits; another type: its name
 };
 
-// An attribute: a scalar, or a map of scalars. What lies deeper is not ours, and not kept.
+// An attribute: a scalar, a map of scalars, or a set of texts or numbers. What lies deeper is not
+// ours, and not kept.
 struct DynamoValue : DynamoScalar {
   DynamoValue() = default;
   explicit DynamoValue(DynamoScalar scalar) : DynamoScalar(std::move(scalar)) {}
   std::map<std::string, DynamoScalar> members;
+  std::set<std::string> elements;  // of a set, whose `text` is "SS" or "NS"
   bool is_map = false;
 };
 
 DynamoValue dynamo_number(std::int64_t number);
 DynamoValue dynamo_text(std::string text);
 DynamoValue dynamo_map(std::map<std::string, DynamoScalar> members);
+// Of one element at least.
+DynamoValue dynamo_texts(std::set<std::string> texts);
+DynamoValue dynamo_numbers(const std::set<std::int64_t>& numbers);
 
 using DynamoItem = std::map<std::string, DynamoValue>;
 
@@ -45,8 +51,17 @@ struct DynamoKey {
   std::string key;
 };
 
+// Several of them, each once.
+struct DynamoKeys {
+  std::string table;
+  std::string key_field;
+  std::vector<std::string> keys;
+};
+
 // Of GetItem, strongly consistent.
 std::string read_body(const DynamoKey& key);
+// Of TransactGetItems: all as they are at one moment.
+std::string read_together_body(const DynamoKeys& keys);
 std::string describe_body(const std::string& table);
 // Whether an item is one of a global table of version 2017.11.29.
 bool is_of_global_table(const DynamoItem& item);
@@ -60,7 +75,12 @@ class DynamoUpdate {
   DynamoUpdate& set(const std::string& name, const DynamoValue& value);
   // What `from` holds before the update, and `more`.
   DynamoUpdate& set_sum(const std::string& name, const std::string& from, std::int64_t more);
+  // Where it has none yet.
+  DynamoUpdate& set_first(const std::string& name, const DynamoValue& value);
   DynamoUpdate& remove(const std::string& name);
+  // Of a set.
+  DynamoUpdate& put_in(const std::string& name, const DynamoValue& elements);
+  DynamoUpdate& take_out(const std::string& name, const DynamoValue& elements);
 
   // Each is a condition; all have to hold.
   DynamoUpdate& require_equal(const std::string& name, const DynamoValue& value);
@@ -72,10 +92,15 @@ class DynamoUpdate {
   DynamoUpdate& require_member(const std::string& name, const std::string& member,
                                const DynamoValue& value);
 
+  DynamoUpdate& require_not_in(const std::string& name, const DynamoValue& element);
+
   const DynamoKey& key() const { return key_; }
-  std::string body() const;
+  std::string body() const { return written(true); }
+  // As a part of a transaction, which returns nothing.
+  std::string part() const { return written(false); }
 
  private:
+  std::string written(bool with_answer) const;
   std::string name(const std::string& name);
   std::string value(const DynamoValue& value);
   DynamoUpdate& require(const std::string& condition);
@@ -85,16 +110,31 @@ class DynamoUpdate {
   std::vector<DynamoValue> values_;
   std::string set_;
   std::string remove_;
+  std::string put_in_;
+  std::string take_out_;
   std::string condition_;
+};
+
+// Of TransactWriteItems: updates of different items, all of them or none. A repeat that has the
+// same token, of at most 36 bytes, is not applied again.
+std::string transaction_body(const std::vector<DynamoUpdate>& updates, const std::string& token);
+
+// Why a transaction was cancelled, as to one of its items. "None": not because of this one.
+struct DynamoReason {
+  std::string code;
+  std::string message;
 };
 
 // The body of an answer: of a good one the item or what was changed; of a bad one what is wrong.
 struct DynamoBody {
   std::optional<DynamoItem> item;
+  // Of TransactGetItems, in their order.
+  std::optional<std::vector<std::optional<DynamoItem>>> items;
   // Of a table: the other regions that have it and may write to it independently.
   std::string other_regions;
   std::string error_type;  // "ThrottlingException"; empty: none
   std::string message;
+  std::vector<DynamoReason> reasons;  // one for each item of the transaction
 };
 Result<DynamoBody> read_dynamo_body(std::string_view text);
 

@@ -74,6 +74,46 @@ TEST_CASE("DynamoWire: an item is read with the types of its attributes", "[dyna
   REQUIRE(item.at("m").members.at("deep").text == "M");
 }
 
+TEST_CASE("DynamoWire: a transaction has its updates as they are alone, and its token",
+          "[dynamo]") {
+  DynamoUpdate one({"t", "k", "a"});
+  one.require_equal("n", dynamo_number(1)).set("n", dynamo_number(2));
+  DynamoUpdate two({"t", "k", "b"});
+  two.require_not_in("had", dynamo_text("x"))
+      .put_in("had", dynamo_texts({"y"}))
+      .take_out("free", dynamo_numbers({5}))
+      .set_first("first", dynamo_number(7));
+  REQUIRE(one.part() ==
+          R"({"ConditionExpression":"#n0 = :v0","ExpressionAttributeNames":{"#n0":"n"},)"
+          R"("ExpressionAttributeValues":{":v0":{"N":"1"},":v1":{"N":"2"}},"Key":{"k":{"S":"a"}},)"
+          R"("TableName":"t","UpdateExpression":"SET #n0 = :v1"})");
+  const std::string part = two.part();
+  for (const char* const piece :
+       {"NOT contains(#n0, :v0)", R"(":v1":{"SS":["y"]},":v2":{"NS":["5"]})",
+        "SET #n2 = if_not_exists(#n2, :v3) ADD #n0 :v1 DELETE #n1 :v2"})
+    REQUIRE(part.find(piece) != std::string::npos);
+  REQUIRE(transaction_body({one, two}, "0f") ==
+          R"({"ClientRequestToken":"0f","TransactItems":[{"Update":)" + one.part() +
+              R"(},{"Update":)" + part + "}]}");
+  REQUIRE(read_together_body({"t", "k", {"a"}}) ==
+          R"({"TransactItems":[{"Get":{"Key":{"k":{"S":"a"}},"TableName":"t"}}]})");
+}
+
+TEST_CASE("DynamoWire: items that are read together are there, each in its place, or are not",
+          "[dynamo]") {
+  const auto body = read_dynamo_body(
+      R"({"Responses": [{}, {"Item": {"s": {"SS": ["x", "y"]}, "n": {"NS": ["1"]}}}]})");
+  REQUIRE((body.ok() && body->items && body->items->size() == 2));
+  REQUIRE_FALSE(body->items->at(0));
+  REQUIRE(body->items->at(1)->at("s").elements == std::set<std::string>{"x", "y"});
+  REQUIRE(body->items->at(1)->at("n").elements.size() == 1);
+  for (const char* const bad :
+       {R"({"Responses": {"t": []}})", R"({"Responses": [5]})", R"({"Responses": [{"Item": 5}]})",
+        R"({"Responses": [{"Item": {"s": {"SS": [1]}}}]})",
+        R"({"Responses": [{"Item": {"s": {"NS": "1"}}}]})"})
+    REQUIRE_FALSE(read_dynamo_body(bad).ok());
+}
+
 TEST_CASE("DynamoWire: only integers of 64 bits are integers", "[dynamo]") {
   const auto integer = [](const char* digits) {
     return dynamo_integer(DynamoScalar{DynamoScalar::Kind::number, digits});
