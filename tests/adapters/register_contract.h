@@ -11,9 +11,10 @@
 
 namespace seqd::testing {
 
-#define REGISTER_TEST(name)                                                   \
-  TEMPLATE_TEST_CASE("Register: " name, "[register]", testing::SqliteFixture, \
-                     testing::MongoAloneFixture, testing::MongoReplicaSetFixture)
+#define REGISTER_TEST(name)                                                       \
+  TEMPLATE_TEST_CASE("Register: " name, "[register]", testing::SqliteFixture,     \
+                     testing::MongoAloneFixture, testing::MongoReplicaSetFixture, \
+                     testing::DynamoFixture)
 
 inline void require_ended(const RegisterOutcome& outcome, RegisterOutcome::Kind kind,
                           std::size_t done) {

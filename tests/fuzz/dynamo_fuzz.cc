@@ -1,10 +1,10 @@
 // Any bytes as what a web service answers to a DynamoDB store, one answer a line behind its status:
 // no crash, no hang; every verb answers exactly once; a range is granted only within what was asked
-// for; and errors say something.
+// for; a record is that of the key or number; and errors say something.
 //
 // link: protocol protocol/* daemon/base daemon/base/* daemon/core daemon/core/*
 // link: daemon/store/dynamo/*.cc daemon/store/dynamo/lease daemon/store/dynamo/wire
-// link: daemon/store/dynamo/credentials
+// link: daemon/store/dynamo/credentials daemon/store/dynamo/register
 // link: daemon/store/counter_value.cc daemon/store/lease_trace.cc
 // link: daemon/store/unconfirmed_leases.cc
 // libs: -lfmt -lcrypto
@@ -25,13 +25,16 @@ namespace {
 
 constexpr int kMostSteps = 100;  // of one verb, far more than any needs
 
-// Loop, timers, clock and network in one: calls wait here until they are run.
-class World final : public seqd::HttpClient, public seqd::Timers, public seqd::Clock {
+// Loop, timers, clock, random numbers and network in one: calls wait here until they are run.
+class World final : public seqd::HttpClient,
+                    public seqd::Timers,
+                    public seqd::Clock,
+                    public seqd::Random {
  public:
   explicit World(std::string_view answers) : answers_(answers) {}
 
   void send(seqd::HttpRequest /*request*/, std::function<void(seqd::HttpReply)> done) override {
-    waiting_.push_back([done = std::move(done), reply = next()] { done(reply); });
+    waiting_.push_back([done = std::move(done), reply = next_reply()] { done(reply); });
   }
   seqd::TimerId schedule(std::int64_t /*delay_ms*/, std::function<void()> call) override {
     waiting_.push_back(std::move(call));
@@ -40,6 +43,7 @@ class World final : public seqd::HttpClient, public seqd::Timers, public seqd::C
   void cancel(seqd::TimerId /*id*/) override {}
   std::int64_t monotonic_ms() const override { return 0; }
   std::int64_t wall_ms() const override { return 1'800'000'000'000; }
+  std::uint64_t next() override { return 7; }
 
   void run() {
     int steps = 0;
@@ -53,7 +57,7 @@ class World final : public seqd::HttpClient, public seqd::Timers, public seqd::C
 
  private:
   // "200 {...}"; none when the input is at its end.
-  seqd::HttpReply next() {
+  seqd::HttpReply next_reply() {
     seqd::HttpReply reply;
     const std::size_t end = std::min(answers_.find('\n'), answers_.size());
     const std::string_view line = answers_.substr(0, end);
@@ -158,6 +162,46 @@ void other_verbs(World& world, seqd::DynamoStore& store, const seqd::LeaseReques
   ASSERT(answers == 5);
 }
 
+void register_verbs(World& world, seqd::DynamoStore& store, const seqd::LeaseRequest& request) {
+  seqd::RegisterPlace place;
+  place.binding = request.binding;
+  place.instance = request.instance;
+  place.heartbeat = request.heartbeat;
+  int answers = 0;
+  store.read_register({place, {"a", "b"}, {1, 2}, 2}, [&](const auto& reading) {
+    ++answers;
+    check_error(!reading.ok(), reading.status());
+    if (!reading.ok()) return;
+    ASSERT(reading->of_keys.size() == 2 && reading->of_numbers.size() == 2);
+    if (reading->of_keys[0]) ASSERT(reading->of_keys[0]->key == "a");
+    if (reading->of_numbers[1]) ASSERT(reading->of_numbers[1]->number == 2);
+  });
+  world.run();
+  seqd::RegisterWrite write{place, {}};
+  write.changes.resize(3);
+  write.changes[0].number = 2;
+  write.changes[0].kind = seqd::RegisterChange::Kind::cancel;
+  write.changes[0].key = "b";
+  write.changes[0].free = true;
+  write.changes[1].number = 3;
+  write.changes[1].key = "a";
+  write.changes[2].number = 4;
+  store.write_register(write, [&](const seqd::RegisterOutcome& outcome) {
+    ++answers;
+    using Kind = seqd::RegisterOutcome::Kind;
+    ASSERT((outcome.done == 3) == (outcome.kind == Kind::all) && outcome.done <= 3);
+    check_error(outcome.kind != Kind::all && outcome.kind != Kind::changed, outcome.error);
+  });
+  world.run();
+  store.list_register({place, 0, {}, 5}, [&](const auto& records) {
+    ++answers;
+    check_error(!records.ok(), records.status());
+    ASSERT(!records.ok() || records->size() <= 5);
+  });
+  world.run();
+  ASSERT(answers == 3);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -168,7 +212,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   seqd::DynamoStoreOptions options;
   options.region = "eu-central-1";
   options.plain = (data[0] & 4) != 0;
-  auto store = seqd::DynamoStore::open(world, world, world, options, credentials);
+  auto store = seqd::DynamoStore::open(world, world, world, world, options, credentials);
   ASSERT(store.ok());
   const seqd::LeaseRequest request = request_of(data[0]);
   if ((data[1] & 1) == 0) {
@@ -177,6 +221,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     second.token.back() = 9;
     lease(world, **store, second);
   }
-  other_verbs(world, **store, request);
+  if ((data[1] & 2) == 0) {
+    other_verbs(world, **store, request);
+  } else {
+    register_verbs(world, **store, request);
+  }
   return 0;
 }

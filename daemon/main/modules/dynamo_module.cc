@@ -5,6 +5,7 @@
 
 #include "daemon/main/config/config_dynamo.h"
 #include "daemon/main/modules/aws_access.h"
+#include "daemon/os/system_random.h"
 #include "daemon/store/dynamo/dynamo_store.h"
 #include "daemon/uv/http/http_client.h"
 
@@ -20,7 +21,7 @@ class Opened final : public OpenDynamo {
 
   Status open(const StoreSettings& settings, Timers& timers, const Clock& clock) {
     Result<std::unique_ptr<DynamoStore>> opened =
-        DynamoStore::open(http_, timers, clock, dynamo_options(settings), aws_.provider());
+        DynamoStore::open(http_, timers, clock, random_, dynamo_options(settings), aws_.provider());
     if (!opened.ok()) return opened.status();
     store_ = std::move(*opened);
     return {};
@@ -32,6 +33,7 @@ class Opened final : public OpenDynamo {
  private:
   AwsAccess aws_;
   UvHttpClient http_;
+  SystemRandom random_;
   std::unique_ptr<DynamoStore> store_;
 };
 

@@ -50,6 +50,9 @@ Status check_dynamo_binding(const CounterBinding& binding) {
   if (binding.key.size() > 1024 || !protocol::is_utf8(binding.key))
     return bad_name("key", protocol::is_utf8(binding.key) ? binding.key : "?",
                     "allowed are at most 1,024 bytes of UTF-8");
+  if (binding.key.starts_with(kDynamoRegister))
+    return bad_name("key", binding.key,
+                    "keys that begin with \"seqd-register:\" are those of registers; use another");
   return {};
 }
 

@@ -10,6 +10,8 @@ namespace seqd {
 
 // Attributes that begin so are seqd's own.
 inline constexpr char kDynamoOurs[] = "seqd_";
+// Items whose keys begin so are those of registers, in the tables of the counters.
+inline constexpr char kDynamoRegister[] = "seqd-register:";
 
 // CONFIG when a table cannot have such a name, key or attribute.
 Status check_dynamo_binding(const CounterBinding& binding);

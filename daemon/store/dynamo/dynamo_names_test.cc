@@ -18,6 +18,8 @@ TEST_CASE("DynamoNames: attributes and keys are text that JSON can hold", "[dyna
   REQUIRE(check_dynamo_binding(binding).ok());
   binding.key = "\xff";
   REQUIRE(check_dynamo_binding(binding).code() == ErrorCode::CONFIG);
+  binding.key = "seqd-register:x";
+  REQUIRE(check_dynamo_binding(binding).code() == ErrorCode::CONFIG);
   binding.key = "orders";
   binding.key_field = binding.counter_field;
   REQUIRE(check_dynamo_binding(binding).code() == ErrorCode::CONFIG);

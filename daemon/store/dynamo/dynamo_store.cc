@@ -13,28 +13,8 @@
 #include "daemon/store/dynamo/lease/dynamo_views.h"
 
 namespace seqd {
-namespace {
-
-// Whether the tables are an older copy, where there is a heartbeat to compare.
-void compare_heartbeat(const std::shared_ptr<DynamoClient>& client,
-                       const DynamoInstances& instances, const Token& instance,
-                       std::int64_t heartbeat,
-                       const std::function<void(const Status& error, bool restored)>& done) {
-  if (heartbeat == 0) return done({}, false);
-  const std::string where = client->place_of(instance_key(instances, to_hex(instance)));
-  run_plan<Result<BeatOutcome>>(
-      client, std::make_shared<DynamoBeat>(instances, BeatRequest{instance, heartbeat, false}, 0),
-      [done, where, heartbeat](const Result<BeatOutcome>& age) {
-        if (!age.ok()) return done(age.status(), false);
-        if (!age->older) return done({}, false);
-        done(older_copy(where, heartbeat, age->beat), true);
-      });
-}
-
-}  // namespace
-
 Result<std::unique_ptr<DynamoStore>> DynamoStore::open(HttpClient& http, Timers& timers,
-                                                       const Clock& clock,
+                                                       const Clock& clock, Random& random,
                                                        const DynamoStoreOptions& options,
                                                        AwsProvider& credentials) {
   if (Status status = check_dynamo_options(options); !status.ok()) return status;
@@ -43,12 +23,7 @@ Result<std::unique_ptr<DynamoStore>> DynamoStore::open(HttpClient& http, Timers&
                                      DynamoTarget{endpoint_of(options), options.region,
                                                   options.timeout_ms, options.unsafe_global_table},
                                      credentials);
-  return std::unique_ptr<DynamoStore>(new DynamoStore(std::move(client), options));
-}
-
-template <typename Answer>
-void DynamoStore::answer(std::function<void(Answer)> done, Answer what) {
-  client_->later([done = std::move(done), what = std::move(what)] { done(what); });
+  return std::unique_ptr<DynamoStore>(new DynamoStore(std::move(client), random, options));
 }
 
 Status DynamoStore::check(const CounterBinding& binding, const Status& checked) const {

@@ -157,7 +157,8 @@ DynamoHandle::DynamoHandle(const DynamoStoreOptions& options, Credentials creden
                         loop_->loop, loop_->clock, loop_->random, options.timeout_ms,
                         [](const AwsNews& /*news*/) {});
   loop_->http.emplace(loop_->loop, concurrency());
-  auto store = DynamoStore::open(*loop_->http, loop_->loop, loop_->clock, options, *loop_->keeper);
+  auto store = DynamoStore::open(*loop_->http, loop_->loop, loop_->clock, loop_->random, options,
+                                 *loop_->keeper);
   INFO(store.status().to_string());
   REQUIRE(store.ok());
   loop_->store = std::move(*store);
@@ -180,8 +181,8 @@ void DynamoHandle::pass(std::int64_t ms) {
   loop_->clock.passed_ms += ms;
 }
 
-template <typename Answer, typename Request>
-Answer DynamoHandle::ask(void (LeaseStore::*verb)(const Request&, std::function<void(Answer)>),
+template <typename Store, typename Answer, typename Request>
+Answer DynamoHandle::ask(void (Store::*verb)(const Request&, std::function<void(Answer)>),
                          const Request& request) {
   auto answered = std::make_shared<std::promise<Answer>>();
   auto future = answered->get_future();
@@ -233,6 +234,18 @@ ReturnOutcome DynamoHandle::return_range(const ReturnRequest& request) {
 
 Result<InstanceRecords> DynamoHandle::forget(const ForgetRequest& request) {
   return ask(&LeaseStore::forget, request);
+}
+
+Result<RegisterReading> DynamoHandle::read_register(const RegisterQuery& query) {
+  return ask(&RegisterStore::read_register, query);
+}
+
+RegisterOutcome DynamoHandle::write_register(const RegisterWrite& write) {
+  return ask(&RegisterStore::write_register, write);
+}
+
+Result<std::vector<NumberRecord>> DynamoHandle::list_register(const RegisterPageQuery& query) {
+  return ask(&RegisterStore::list_register, query);
 }
 
 }  // namespace seqd::testing

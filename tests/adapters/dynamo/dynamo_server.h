@@ -65,12 +65,15 @@ class DynamoHandle final : public BlockingStore {
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
   ReturnOutcome return_range(const ReturnRequest& request) override;
   Result<InstanceRecords> forget(const ForgetRequest& request) override;
+  Result<RegisterReading> read_register(const RegisterQuery& query) override;
+  RegisterOutcome write_register(const RegisterWrite& write) override;
+  Result<std::vector<NumberRecord>> list_register(const RegisterPageQuery& query) override;
   int concurrency() const override { return 8; }
 
  private:
   struct Loop;
-  template <typename Answer, typename Request>
-  Answer ask(void (LeaseStore::*verb)(const Request&, std::function<void(Answer)>),
+  template <typename Store, typename Answer, typename Request>
+  Answer ask(void (Store::*verb)(const Request&, std::function<void(Answer)>),
              const Request& request);
   const std::unique_ptr<Loop> loop_;
 };

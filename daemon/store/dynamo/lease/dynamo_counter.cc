@@ -52,6 +52,13 @@ DynamoUpdate dynamo_creation(const CounterBinding& binding, std::int64_t next_id
 Result<DynamoCounterState> state_of(const DynamoItem& item, const CounterBinding& binding,
                                     const std::string& where) {
   DynamoCounterState state;
+  if (const auto number = item.find(binding.counter_field);
+      number != item.end() && number->second.kind == DynamoScalar::Kind::text &&
+      number->second.text == kDynamoRegisterMark)
+    return Status(ErrorCode::WRONG_MODE,
+                  fmt::format("{} belongs to a register, whose numbers have keys: lease from a "
+                              "counter of another name (sequence.key)",
+                              where));
   Meaning mark = Meaning::unset;
   const std::string mark_name = dynamo_meaning_of(binding);
   if (const auto found = item.find(mark_name); found != item.end()) {

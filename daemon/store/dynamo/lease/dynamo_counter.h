@@ -15,6 +15,9 @@ namespace seqd {
 std::string dynamo_meaning_of(const CounterBinding& binding);
 std::string dynamo_floor_of(const CounterBinding& binding);
 
+// The number of a counter whose name a register has: every version refuses to lease it.
+inline constexpr char kDynamoRegisterMark[] = "register";
+
 DynamoKey dynamo_key_of(const CounterBinding& binding);
 
 // The condition that the item is marked as `meaning` or, where `or_unmarked`, not marked at all.

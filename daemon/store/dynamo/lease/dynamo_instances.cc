@@ -23,6 +23,21 @@ DynamoKey identity_key(const DynamoInstances& instances) {
   return {instances.table, instances.key_field, "seqd-identity"};
 }
 
+void compare_heartbeat(const std::shared_ptr<DynamoClient>& client,
+                       const DynamoInstances& instances, const Token& instance,
+                       std::int64_t heartbeat,
+                       const std::function<void(const Status& error, bool restored)>& done) {
+  if (heartbeat == 0) return done({}, false);
+  const std::string where = client->place_of(instance_key(instances, to_hex(instance)));
+  run_plan<Result<BeatOutcome>>(
+      client, std::make_shared<DynamoBeat>(instances, BeatRequest{instance, heartbeat, false}, 0),
+      [done, where, heartbeat](const Result<BeatOutcome>& age) {
+        if (!age.ok()) return done(age.status(), false);
+        if (!age->older) return done({}, false);
+        done(older_copy(where, heartbeat, age->beat), true);
+      });
+}
+
 DynamoUpdate note_swept(const DynamoInstances& instances, const std::string& digits,
                         std::int64_t wall_ms) {
   DynamoUpdate update(instance_key(instances, digits));

@@ -3,6 +3,8 @@
 // directory, one wins. Loop thread.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -25,6 +27,13 @@ DynamoUpdate note_swept(const DynamoInstances& instances, const std::string& dig
 // Whether the instance made its epoch in this store and no record of it was ever removed: then a
 // record that is not there was never made.
 bool has_all_records(const std::optional<DynamoItem>& instance);
+
+// Whether the tables are an older copy than what the instance knows; 0: there is no heartbeat to
+// compare, and `done` is called at once.
+void compare_heartbeat(const std::shared_ptr<DynamoClient>& client,
+                       const DynamoInstances& instances, const Token& instance,
+                       std::int64_t heartbeat,
+                       const std::function<void(const Status& error, bool restored)>& done);
 
 bool is_claimed(const std::optional<DynamoItem>& instance);
 // Takes the epoch away, and all else but the key: no claim of the instance is ever won again.
