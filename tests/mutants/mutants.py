@@ -130,7 +130,7 @@ def tests_of(patch):
 
 def have_servers(patches, names):
     """Starts again beside the servers where a test needs them and there are none."""
-    needed = any(test.startswith("adapter ") and "Mongo" in test for patch in patches for test in tests_of(patch))
+    needed = any(test.startswith("adapter ") and ("Mongo" in test or "Dynamo" in test) for patch in patches for test in tests_of(patch))
     if needed and "SEQD_TEST_MONGO_URI" not in os.environ:
         os.execv(sys.executable, [sys.executable, "-B", str(SERVERS), "--", sys.executable, "-B", __file__, *names])
 

@@ -113,6 +113,7 @@ TEST_CASE("DynamoRegister: of a transaction that was cancelled, what stands befo
   // The period, then number and key of each.
   const std::string none = "None";
   const std::vector<RegisterChange> changes = {invoices.add(2, "b"), invoices.add(3, "c")};
+  bool first_fits = true;
   SECTION("a condition of the second") {
     world.faults.proxy.plan(kTransact,
                             {cancelled({none, none, none, none, "ConditionalCheckFailed"})});
@@ -127,14 +128,14 @@ TEST_CASE("DynamoRegister: of a transaction that was cancelled, what stands befo
     world.require_not_applied(changes, Ended::failed, ErrorCode::UNAVAILABLE, "cancelled", 1);
   }
   SECTION("a condition of both, and other reasons beside it") {
+    first_fits = false;
     world.faults.proxy.plan(kTransact,
                             {cancelled({none, "ThrottlingError", "ConditionalCheckFailed", none,
                                         "ConditionalCheckFailed"})});
     require_ended(invoices.write(changes), Ended::changed, 0);
   }
-  const bool first_is_there = invoices.read({"b"}).of_keys.at(0).has_value();
-  REQUIRE(invoices.page().size() == (first_is_there ? 2 : 1));
-  REQUIRE(invoices.assign("c") == (first_is_there ? 3 : 2));
+  REQUIRE(invoices.read({"b"}).of_keys.at(0).has_value() == first_fits);
+  REQUIRE(invoices.assign("c") == (first_fits ? 3 : 2));
 }
 
 TEST_CASE("DynamoRegister: what the service cancels for itself has failed and is not applied",

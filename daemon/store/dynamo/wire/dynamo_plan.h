@@ -26,13 +26,18 @@ class DynamoPlan {
 
   virtual ~DynamoPlan() = default;
   virtual Step begin() = 0;
-  // A plan has the answers to the steps that it takes.
-  // What was to be read. No item is no error.
-  virtual Step after_read(Result<std::optional<DynamoItem>> /*item*/) { ASSERT(false); }
-  virtual Step after_update(DynamoAnswer /*answer*/) { ASSERT(false); }
-  // Of `keys`, what there is.
-  virtual Step after_items(Result<DynamoItems> /*items*/) { ASSERT(false); }
-  virtual Step after_transaction(DynamoAnswer /*answer*/) { ASSERT(false); }
+  // After each kind of step that the plan takes: what was read, where no item is no error; or what
+  // became of the update.
+  virtual Step after_read(Result<std::optional<DynamoItem>> item) { return never(std::move(item)); }
+  virtual Step after_update(DynamoAnswer answer) { return never(std::move(answer)); }
+  virtual Step after_items(Result<DynamoItems> items) { return never(std::move(items)); }
+  virtual Step after_transaction(DynamoAnswer answer) { return never(std::move(answer)); }
+
+ private:
+  template <typename Given>
+  static Step never(Given&& /*answer*/) {
+    ASSERT(false);
+  }
 };
 
 template <typename Answer>
