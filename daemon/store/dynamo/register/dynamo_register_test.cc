@@ -261,6 +261,22 @@ TEST_CASE("DynamoRegister: nothing follows a period that cannot be read, but els
   require_ended(next.write({next.add(1, "b")}), Ended::all, 1);
 }
 
+// Or by a backup, which may have a part of a transaction only.
+TEST_CASE("DynamoRegister: a highest number that was lowered by hand is told",
+          "[dynamo][register]") {
+  DynamoRegisters world;
+  TestRegister& invoices = world.invoices;
+  world.add({"a", "b", "c", "d"});
+  world.change_by_hand(DynamoRegisters::period_item(), "seqd_highest", R"({"N": "2"})");
+  world.faults.server.remove(DynamoRegisters::number_item(3));
+  world.require_not_applied({invoices.confirm(1, "a"), invoices.add(3, "e"), invoices.add(4, "f")},
+                            Ended::refused, ErrorCode::STORE_REFUSED, "the highest number", 2);
+  world.require_not_applied({invoices.add(4, "f")}, Ended::refused, ErrorCode::STORE_REFUSED,
+                            DynamoRegisters::number_item(4));
+  require_ended(invoices.write({invoices.add(3, "f")}), Ended::changed, 0);
+  require_ended(invoices.write({invoices.confirm(2, "b")}), Ended::all, 1);
+}
+
 TEST_CASE("DynamoRegister: what is free and cannot be read is passed over", "[dynamo][register]") {
   DynamoRegisters world;
   TestRegister& invoices = world.invoices;

@@ -102,6 +102,10 @@ DynamoRegisterWrite::Step DynamoRegisterWrite::after_items(Result<DynamoItems> i
     outcome_ = {Kind::failed, done_, items.status()};
     return outcome_;
   }
+  if (verifies_) {
+    verify_number(*items);
+    return next();
+  }
   for (std::size_t at = done_; at < std::min(end_, limit_); ++at)
     if (write_.changes[at].kind == Change::cancel) judge_cancel(at, *items);
   end_ = std::min(end_, limit_);
@@ -201,7 +205,8 @@ DynamoRegisterWrite::Step DynamoRegisterWrite::after_transaction(DynamoAnswer an
     case DynamoAnswer::Kind::mismatch:
       if (is_conflict(answer) && ++conflicts_ <= kMostConflicts) return send();
       judge_reasons(answer);
-      return next();
+      if (!verifies_) return next();
+      return items_.keys({items_.period_key(), items_.number_key(write_.changes[limit_].number)});
     case DynamoAnswer::Kind::refused:
       return RegisterOutcome{Kind::failed, done_, std::move(answer.error)};
     case DynamoAnswer::Kind::unknown:
@@ -217,8 +222,11 @@ void DynamoRegisterWrite::judge_reasons(const DynamoAnswer& answer) {
   const auto first = std::find_if(answer.reasons.begin(), answer.reasons.end(), kBad);
   if (answer.reasons.size() != parts_.size() || first == answer.reasons.end())
     return stop_before(done_, Kind::failed, answer.error);
-  const std::size_t change =
-      parts_[static_cast<std::size_t>(first - answer.reasons.begin())].change;
+  const Part& failed = parts_[static_cast<std::size_t>(first - answer.reasons.begin())];
+  const std::size_t change = failed.change;
+  verifies_ = write_.changes[change].kind == Change::add &&
+              first->code == "ConditionalCheckFailed" &&
+              failed.update.key().key == items_.number_key(write_.changes[change].number);
   Kind kind = Kind::failed;
   Status error = answer.error;
   for (std::size_t at = 0; at < parts_.size(); ++at) {
@@ -245,6 +253,23 @@ void DynamoRegisterWrite::judge_reasons(const DynamoAnswer& answer) {
     }
   }
   stop_before(change, kind, kind == Kind::changed ? Status() : error);
+}
+
+// The number is there already, and yet the period was as it was read: as it never is, unless one of
+// the items was changed by hand, or restored from a backup without the other. Nothing can be added
+// before it is corrected.
+void DynamoRegisterWrite::verify_number(const DynamoItems& items) {
+  verifies_ = false;
+  const std::int64_t number = write_.changes[limit_].number;
+  const auto item = items.find(items_.period_key());
+  const auto period =
+      items_.read_period(item == items.end() ? std::nullopt : std::optional(item->second));
+  if (!period.ok() || period->highest >= number || !items.contains(items_.number_key(number)))
+    return;
+  outcome_ = {Kind::refused, 0,
+              items_.by_hand(items_.number_key(number),
+                             fmt::format("it is there, and the highest number of its period is {}",
+                                         period->highest))};
 }
 
 }  // namespace seqd

@@ -32,7 +32,7 @@ class DynamoRegisterWrite final : public DynamoPlan<RegisterOutcome> {
         limit_(write_.changes.size()) {}
 
   Step begin() override { return next(); }
-  // The records that are cancelled, and what is free.
+  // The records that are cancelled, and what is free; or what is looked at again.
   Step after_items(Result<DynamoItems> items) override;
   Step after_transaction(DynamoAnswer answer) override;
 
@@ -54,6 +54,7 @@ class DynamoRegisterWrite final : public DynamoPlan<RegisterOutcome> {
   void add_parts(std::size_t change);
   void add(std::size_t change, DynamoUpdate update, bool is_mark = false);
   void judge_reasons(const DynamoAnswer& answer);
+  void verify_number(const DynamoItems& items);
 
   const RegisterWrite write_;
   const std::string where_;
@@ -65,6 +66,7 @@ class DynamoRegisterWrite final : public DynamoPlan<RegisterOutcome> {
   std::size_t end_ = 0;                                         // of the batch
   std::map<std::size_t, NumberRecord> cancelled_;               // as they were read, by the change
   std::vector<Part> parts_;
+  bool verifies_ = false;  // the number of an add was there, and the period did not say so
   int conflicts_ = 0;
 };
 
