@@ -16,6 +16,12 @@ class Looped:
     def __getattr__(self, method):
         return lambda *arguments, **options: self.loop.run_until_complete(getattr(self.client, method)(*arguments, **options))
 
+    def records(self, *arguments, **options):
+        async def run():
+            return [record async for record in self.client.records(*arguments, **options)]
+
+        return self.loop.run_until_complete(run())
+
     def pipelined(self, method, *arguments, times):
         """So many calls at once; their results or errors in order."""
         async def run():

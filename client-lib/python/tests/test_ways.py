@@ -15,7 +15,7 @@ from servers.patience import PROGRAM_SECONDS
 
 MODELS = HERE / "models"
 TABLE = json.loads((MODELS / "ways.json").read_text())
-SEQUENCES = {"invoices": {"format": "INV-{number:4}{check:luhn}"}}
+SEQUENCES = {"invoices": {"format": "INV-{number:4}{check:luhn}"}, "bills": {"mode": "register"}}
 CELLS = [(framework, version, row["way"]) for framework, table in TABLE.items() for version in table["versions"]
          for row in table["ways"] if version not in row.get("not", ())]
 _seen = {}
@@ -27,7 +27,7 @@ def seen(make_daemon, scratch):
     def look(framework, version):
         if (framework, version) not in _seen:
             shop = make_daemon(sequences=SEQUENCES).start()
-            paths = [HERE.parent / "src", MODELS, PROJECT / "build" / "frameworks" / f"{framework}-{version}"]
+            paths = [HERE.parent / "src", MODELS, PROJECT / "build" / "frameworks" / f"{TABLE[framework].get('of', framework)}-{version}"]
             environment = {**os.environ, "SEQD_SOCKET": str(shop.socket), "PYTHONPATH": ":".join(map(str, paths)), "SCRATCH": str(scratch)}
             done = subprocess.run([sys.executable, "-B", "-W", "error::ResourceWarning", MODELS / f"{framework}_ways.py"], env=environment,
                                   capture_output=True, text=True, timeout=4 * PROGRAM_SECONDS, check=False)

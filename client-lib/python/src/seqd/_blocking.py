@@ -118,8 +118,8 @@ class Connection:
         if self._leader is None:
             call.lead = True
             self._leader = call
-            if self._socket is not None and call.inserts() and not session.busy:
-                # What is sent into a connection that has ended is lost, and an insert is not sent twice.
+            if self._socket is not None and call.is_once() and not session.busy:
+                # What is sent into a connection that has ended is lost, and such a request is not sent twice.
                 self._notice_end()
         elif call.wake is None:
             call.sleep()

@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Any, Dict, Optional, Sequence
 
 from ._primitives import Lock, get_ident
-from ._requests import DONE, INSERT, Request
+from ._requests import DONE, Request
 from .errors import SeqdError
 
 LONGEST_SLEEP = 3600.0
@@ -30,9 +30,10 @@ class Call:
         self.wake: Any = None  # held until there is something to do
         self.waiting = waiting
 
-    def inserts(self) -> bool:
+    def is_once(self) -> bool:
+        """It has a request that is not sent again."""
         requests = self.requests
-        return requests[0].kind == INSERT or (len(requests) > 1 and any(request.kind == INSERT for request in requests))
+        return requests[0].once or (len(requests) > 1 and any(request.once for request in requests))
 
     def sleep(self) -> None:
         self.wake = Lock()

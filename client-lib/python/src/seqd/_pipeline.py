@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, List, Mapping, Optional
 
 from . import _requests
+from ._records import Key
 from ._requests import Request
 
 
@@ -28,6 +29,15 @@ class Collection:
 
     def insert(self, name: str, document: Mapping[str, Any], *, unique: Optional[str] = None) -> None:
         self._requests.append(_requests.insert(name, document, unique))
+
+    def assign(self, name: str, key: Key) -> None:
+        self._requests.append(_requests.assign(name, key))
+
+    def confirm(self, name: str, key: Key, *, number: Optional[int] = None) -> None:
+        self._requests.append(_requests.confirm(name, key, number))
+
+    def cancel(self, name: str, key: Key, reason: str, *, number: Optional[int] = None) -> None:
+        self._requests.append(_requests.cancel(name, key, reason, number))
 
     def parse(self, name: str, text: str) -> None:
         self._requests.append(_requests.parse(name, text))

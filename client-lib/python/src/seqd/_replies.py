@@ -105,7 +105,7 @@ def read_id(result: Any) -> int:
 
 
 def read_text(result: Any) -> str:
-    if not _is_plain(result) or not result:
+    if not is_plain(result) or not result:
         raise strange("next_text", "is not a text of plain characters")
     return str(result)
 
@@ -205,12 +205,12 @@ def read_hello(result: Any) -> Hello:
     return Hello(known, connection or "", version or "", limits)
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
     return type(value) is str and len(value) <= _LONGEST_TEXT and value.isascii() and (value.isprintable() or not value)
 
 
 def _is_plain_or_none(value: Any) -> bool:
-    return value is None or _is_plain(value)
+    return value is None or is_plain(value)
 
 
 def _is_id_or_none(value: Any) -> bool:

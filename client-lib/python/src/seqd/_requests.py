@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, Dict, Generic, List, Mapping, Optional, Tuple, TypeVar
 
-from . import _replies, _wire
+from . import _records, _replies, _wire
 from .errors import ArgumentError
 
 T = TypeVar("T")
@@ -23,18 +23,22 @@ class Request(Generic[T]):
     """One request. Belongs to a Session from submit() until it is DONE; then `result` or `error` is set.
 
     `owner`: the call that waits for it; of a type that only the client knows. depth: levels of arrays and maps, as the
-    daemon counts them.
+    daemon counts them. doubt: what may have happened when there is no reply; empty: nothing that asking again does not show.
+    once: it is not sent again after that.
     """
 
-    __slots__ = ("kind", "front", "read", "unique", "depth", "state", "number", "perhaps", "deadline", "connect_deadline", "owner",
-                 "result", "error")
+    __slots__ = ("kind", "front", "read", "unique", "depth", "doubt", "once", "state", "number", "perhaps", "deadline", "connect_deadline",
+                 "owner", "result", "error")
 
-    def __init__(self, kind: int, front: bytes, read: Callable[[Any], T], unique: str = "", depth: int = 0) -> None:
+    def __init__(self, kind: int, front: bytes, read: Callable[[Any], T], unique: str = "", depth: int = 0, doubt: str = "",
+                 once: bool = False) -> None:
         self.kind = kind
         self.front = front
         self.read = read
         self.unique = unique
         self.depth = depth
+        self.doubt = doubt
+        self.once = once
         self.state = QUEUED
         self.number = 0
         self.perhaps = False  # it was sent on a connection that ended
@@ -135,14 +139,45 @@ def insert(name: str, document: Mapping[str, Any], unique: Optional[str]) -> Req
         front = _wire.insert_front(_text(name, "the name of a sequence"), document)
     except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f"the document cannot be written: {error}") from error
-    return Request(INSERT, front, _replies.read_id, field, 2 + _depth(document))
+    return Request(INSERT, front, _replies.read_id, field, 2 + _depth(document), "the document may have been inserted", unique is None)
+
+
+def assign(name: str, key: _records.Key) -> Request[_records.Record]:
+    sent, text = _records.key_of(key)
+    front = _wire.timed_front("assign", _text(name, "the name of a sequence"), sent)
+    return Request(TIMED, front, _records.reader("assign", text))
+
+
+def confirm(name: str, key: _records.Key, number: Optional[int]) -> Request[_records.Record]:
+    sent, text = _records.key_of(key)
+    front = _wire.timed_front("confirm", _text(name, "the name of a sequence"), sent, **_records.options_of(number))
+    return Request(TIMED, front, _records.reader("confirm", text))
+
+
+def cancel(name: str, key: _records.Key, reason: str, number: Optional[int]) -> Request[_records.Record]:
+    sent, _ = _records.key_of(key)
+    said = _records.plain_text(reason, "the reason of a cancel")
+    front = _wire.timed_front("cancel", _text(name, "the name of a sequence"), sent, said, **_records.options_of(number))
+    if number is not None:
+        return Request(TIMED, front, _records.reader("cancel"))
+    return Request(TIMED, front, _records.reader("cancel"), doubt="the number may have been cancelled", once=True)
+
+
+def records(name: str, state: Optional[str], after: int) -> Request[Tuple[List[_records.Record], Optional[int]]]:
+    options: Dict[str, Any] = {"after": after, **_records.state_of(state)}
+    return Request(FIXED, _wire.plain_front("records", _text(name, "the name of a sequence"), options), _records.page_reader(after))
+
+
+def same_period(name: str, page: List[_records.Record]) -> str:
+    """The name for the next page: another period may begin between two pages."""
+    return f"{name}@{page[0].period}" if page and page[0].period is not None and "@" not in name else name
 
 
 def any_method(method: str, params: Tuple[Any, ...]) -> Request[Any]:
     if _text(method, "a method") in _OWN:
         raise ArgumentError(f"{method} is sent by the client itself")
-    if method == "insert":
-        raise ArgumentError("call insert(), which knows what may be repeated")
+    if method in ("insert", "cancel"):
+        raise ArgumentError(f"call {method}(), which knows what may be repeated")
     try:
         front = _wire.plain_front(method, *params)
     except (TypeError, ValueError, OverflowError) as error:

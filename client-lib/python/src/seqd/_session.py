@@ -128,9 +128,9 @@ class Session:
                 self._late.add(request.number)
 
     def _fail(self, request: Request[Any], error: errors.SeqdError) -> None:
-        may_have = request.kind == INSERT and (request.perhaps or request.state == SENT)
+        may_have = request.doubt and (request.perhaps or request.state == SENT)
         if may_have and not isinstance(error, (errors.DocumentRefused, errors.OutcomeUnknown)):
-            error = errors.OutcomeUnknown(f"the document may have been inserted: {error}")
+            error = errors.OutcomeUnknown(f"{request.doubt}: {error}")
         request.error = error
         self._leave(request)
         self._done(request)
@@ -185,8 +185,8 @@ class Session:
         self._reset()
         for request in sent:
             request.perhaps = True
-            if request.kind == INSERT and not request.unique:
-                self._fail(request, errors.OutcomeUnknown("the connection to the daemon was lost"))
+            if request.once:
+                self._fail(request, errors.OutcomeUnknown(f"{request.doubt}: the connection to the daemon was lost"))
             else:
                 request.state = AGAIN
         self.soonest = -NEVER
@@ -362,17 +362,18 @@ class Session:
     def _receive_error(self, request: Request[Any], error: errors.DaemonError) -> None:
         if isinstance(error, errors.Stopping):
             self.stopping = True
-            self._sent -= 1
-            request.state = AGAIN
-            return
+            if request.kind == INSERT or not request.once:
+                self._sent -= 1
+                request.state = AGAIN
+                return
         if isinstance(error, errors.Busy):
             # Perhaps too much is kept for the clients of this user: this one's part can go.
             self._answered = ACK_EVERY
         request.error = error
-        if request.perhaps and request.kind == INSERT and not isinstance(error, errors.DocumentRefused):
-            # A refusal now proves nothing about an earlier attempt.
-            if not isinstance(error, errors.OutcomeUnknown):
-                request.error = errors.OutcomeUnknown(f"the document may have been inserted: {error}")
+        # A refusal now proves nothing about an earlier attempt; nor does STOPPING about a cancel.
+        unsure = request.perhaps or isinstance(error, errors.Stopping)
+        if request.doubt and unsure and not isinstance(error, (errors.DocumentRefused, errors.OutcomeUnknown)):
+            request.error = errors.OutcomeUnknown(f"{request.doubt}: {error}")
         self._finish(request)
 
     def _receive_other(self, number: int, error: Any, result: Any) -> None:

@@ -28,9 +28,10 @@ def pack(value: Any) -> bytes:
     return packed
 
 
-def timed_front(method: str, *params: Any) -> bytes:
-    """A request whose last parameter is {"timeout_ms": N}, from its method up to and without N."""
-    return pack(method) + bytes((0x91 + len(params),)) + b"".join(map(pack, params)) + b"\x81\xaatimeout_ms"
+def timed_front(method: str, *params: Any, **options: int) -> bytes:
+    """A request whose last parameter is {..., "timeout_ms": N}, from its method up to and without N."""
+    pairs = b"".join(pack(name) + pack(value) for name, value in options.items())
+    return pack(method) + bytes((0x91 + len(params),)) + b"".join(map(pack, params)) + bytes((0x81 + len(options),)) + pairs + b"\xaatimeout_ms"
 
 
 def plain_front(method: str, *params: Any) -> bytes:

@@ -8,13 +8,14 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, List, Mapping, Optional, Tuple, Type, TypeVar
+from typing import Any, AsyncIterator, List, Mapping, Optional, Tuple, Type, TypeVar
 
 from . import _requests
 from ._loop import Connection
 from ._blocks import Wanted
 from ._blocks import make as make_blocks
 from ._pipeline import Collection, outcomes
+from ._records import Key, Record
 from ._replies import Parsed, Peeked, Run, Status
 from ._requests import Request
 from ._socket import PathLike, socket_path
@@ -76,6 +77,29 @@ class Client:
                      timeout: Optional[float] = None) -> int:
         """Inserts a document and returns its `_id`; see seqd.Client.insert for what is repeated."""
         return await self._call(_requests.insert(name, document, unique), timeout)
+
+    # --- a register
+    async def assign(self, name: str, key: Key, *, timeout: Optional[float] = None) -> Record:
+        """The number of the key in a register; see seqd.Client.assign."""
+        return await self._call(_requests.assign(name, key), timeout)
+
+    async def confirm(self, name: str, key: Key, *, number: Optional[int] = None, timeout: Optional[float] = None) -> Record:
+        """Says that the document of the key is saved: its number cannot be cancelled any more."""
+        return await self._call(_requests.confirm(name, key, number), timeout)
+
+    async def cancel(self, name: str, key: Key, reason: str, *, number: Optional[int] = None,
+                     timeout: Optional[float] = None) -> Record:
+        """Takes the number from the key; see seqd.Client.cancel for what is repeated."""
+        return await self._call(_requests.cancel(name, key, reason, number), timeout)
+
+    async def records(self, name: str, *, state: Optional[str] = None, timeout: Optional[float] = None) -> AsyncIterator[Record]:
+        """The records of a period, in the order of the numbers; asked for in pages: `async for`."""
+        after: Optional[int] = 0
+        while after is not None:
+            page, after = await self._call(_requests.records(name, state, after), timeout)
+            for record in page:
+                yield record
+            name = _requests.same_period(name, page)
 
     # --- looking
     async def parse(self, name: str, text: str, *, timeout: Optional[float] = None) -> Parsed:

@@ -6,13 +6,14 @@ import atexit
 import os
 import sys
 from types import TracebackType
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar
 
 from . import _requests
 from ._blocking import Connection
 from ._blocks import Wanted
 from ._blocks import make as make_blocks
 from ._pipeline import Collection, outcomes
+from ._records import Key, Record
 from ._replies import Parsed, Peeked, Run, Status
 from ._requests import Request
 from ._socket import PathLike, socket_path
@@ -45,8 +46,8 @@ class Client:
     """Takes IDs from the daemon of this host.
 
     Connects with the first call, connects again when the daemon restarts, and repeats what was in flight: the daemon answers
-    with the same IDs, so neither a restart nor a kill -9 loses or repeats an ID. Only insert() without `unique` is never
-    repeated.
+    with the same IDs, so neither a restart nor a kill -9 loses or repeats an ID. Only insert() without `unique` and
+    cancel() without `number` are never repeated.
 
     Threads: any number of threads, and greenlets, share one client and one connection; their requests go out together,
     without a thread of the client's own. After fork() the child uses the same object with a connection and an identity of its own.
@@ -109,6 +110,39 @@ class Client:
         """
         return self._call(_requests.insert(name, document, unique), timeout)
 
+    # --- a register
+    def assign(self, name: str, key: Key, *, timeout: Optional[float] = None) -> Record:
+        """The number of the key in a register (`mode = "register"`); if it has none, the next one. One key has one number: asking
+        again, after any error, gives the same.
+
+        name: of the register, "invoices", or of one of its periods, "invoices@2025". key: a text of at most 256 bytes, a UUID, an
+        ObjectId, or the bytes of one of these; what the document that gets the number is known by, before it is saved.
+        """
+        return self._call(_requests.assign(name, key), timeout)
+
+    def confirm(self, name: str, key: Key, *, number: Optional[int] = None, timeout: Optional[float] = None) -> Record:
+        """Says that the document of the key is saved: its number cannot be cancelled any more. number: only if the key has that one."""
+        return self._call(_requests.confirm(name, key, number), timeout)
+
+    def cancel(self, name: str, key: Key, reason: str, *, number: Optional[int] = None,
+               timeout: Optional[float] = None) -> Record:
+        """Takes the number from the key, whose document was not saved and will not be, for a reason that is kept.
+
+        With `number`, that of the record, it is repeated. Without, it is sent once, as a repeat could cancel the next number of
+        the key: OutcomeUnknown when there is no reply.
+        """
+        return self._call(_requests.cancel(name, key, reason, number), timeout)
+
+    def records(self, name: str, *, state: Optional[str] = None, timeout: Optional[float] = None) -> Iterator[Record]:
+        """The records of a period, in the order of the numbers; asked for in pages. state: only those in this state. An
+        administrator sees all, others what they assigned. timeout: of each page."""
+        after: Optional[int] = 0
+        while after is not None:
+            page, after = self._call(_requests.records(name, state, after), timeout)
+            for record in page:
+                yield record
+            name = _requests.same_period(name, page)
+
     # --- looking
     def parse(self, name: str, text: str, *, timeout: Optional[float] = None) -> Parsed:
         """What a text of the sequence means; issues nothing. BadText when it is none."""
@@ -128,7 +162,7 @@ class Client:
 
     def call(self, method: str, *params: Any, timeout: Optional[float] = None) -> Any:
         """Any method of the protocol, also of newer daemons: call("explain", "orders", 4711). Repeated after a lost
-        connection. hello, ack and insert are the client's own."""
+        connection. hello, ack, insert and cancel are the client's own."""
         return self._call(_requests.any_method(method, params), timeout)
 
     def pipeline(self) -> Pipeline:

@@ -221,7 +221,7 @@ class DocumentRefused(DaemonError):
 
 
 class OutcomeUnknown(DaemonError):
-    """It is not known whether the document was inserted; look for it before it is inserted again."""
+    """It is not known whether the document was inserted, or the number cancelled; look for it before it is done again."""
 
     code, fault = "OUTCOME_UNKNOWN", 0
 

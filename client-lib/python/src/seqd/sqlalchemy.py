@@ -7,6 +7,11 @@
         id = Column(BigInteger, primary_key=True, autoincrement=False, default=next_id("orders"))
         number = Column(String(40), default=next_text("invoices"))
 
+For numbers without gaps, of a register, the key is another column of the row, and the program sets it before the insert:
+
+        uid = Column(Uuid, primary_key=True)
+        number = Column(String(40), unique=True, default=assigned_text("invoices", key="uid"))
+
 A default is called for each row that is inserted without a value for the column. An insert that fails afterwards leaves an
 ID that no row has. Where SQLAlchemy calls a default once for any number of rows, ArgumentError says what to do instead.
 MODELS.md has every way of writing.
@@ -16,11 +21,13 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional, Type, Union
 
+from sqlalchemy import UniqueConstraint
 from sqlalchemy.exc import DontWrapMixin
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.expression import CTE, Insert, Update
 
 from . import aio
+from ._records import Record
 from .client import Client, default_client
 from .errors import ArgumentError, SeqdError
 
@@ -35,7 +42,7 @@ def next_id(name: str, client: Optional[AnyClient] = None) -> Default:
     the event loop does not wait meanwhile. The statement raises SeqdError, as it is and not in a StatementError.
     """
     def seqd_next_id(context: Any) -> Any:
-        return _take(context, client, "next", name)
+        return _take(context, client, name, lambda asked: asked.next(name))
 
     return _named(seqd_next_id, name)
 
@@ -43,9 +50,31 @@ def next_id(name: str, client: Optional[AnyClient] = None) -> Default:
 def next_text(name: str, client: Optional[AnyClient] = None) -> Default:
     """The same as the text that the `format` of the sequence describes."""
     def seqd_next_text(context: Any) -> Any:
-        return _take(context, client, "next_text", name)
+        return _take(context, client, name, lambda asked: asked.next_text(name))
 
     return _named(seqd_next_text, name)
+
+
+def assigned_number(name: str, key: str, client: Optional[AnyClient] = None) -> Default:
+    """The number in the register `name` of the row's column `key`, an int: for `default=` of a Column.
+
+    A save that is rolled back and tried again with the same key gets the same number. The key is a text, a UUID or the bytes of
+    one, unique in its table, and set before the insert: what a default made would be another key for each attempt.
+    """
+    def seqd_assigned_number(context: Any) -> Any:
+        found = _take(context, client, name, lambda asked: asked.assign(name, _key(context, name, key)))
+        return found.number if isinstance(found, Record) else found
+
+    return _named(seqd_assigned_number, name)
+
+
+def assigned_text(name: str, key: str, client: Optional[AnyClient] = None) -> Default:
+    """The same as the text that the `format` of the register describes."""
+    def seqd_assigned_text(context: Any) -> Any:
+        found = _take(context, client, name, lambda asked: asked.assign(name, _key(context, name, key)))
+        return found.text if isinstance(found, Record) else found
+
+    return _named(seqd_assigned_text, name)
 
 
 def _named(default: Default, name: str) -> Default:
@@ -53,19 +82,43 @@ def _named(default: Default, name: str) -> Default:
     return default
 
 
-def _take(context: Any, client: Optional[AnyClient], method: str, name: str) -> Any:
+def _take(context: Any, client: Optional[AnyClient], name: str, ask: Callable[[Any], Any]) -> Any:
     try:
         _check_one_row(context, name)
         given = _given(context)
         if given is not None:
             return given
-        result = getattr(client or default_client(), method)(name)
+        result = ask(client or default_client())
         if isinstance(client, aio.Client):
             from sqlalchemy.util import await_only
             return await_only(result)
         return result
     except SeqdError as error:
         raise _as_it_is(error) from None
+
+
+def _key(context: Any, name: str, key: str) -> Any:
+    """What this row has in the column `key`. Raises ArgumentError where a second attempt may have something else."""
+    current = context.current_column
+    column = getattr(current, "original", current).table.c.get(key)  # insert().values([rows]) has columns of its own
+    if column is None:
+        raise ArgumentError(f'the table has no column "{key}", which the numbers of "{name}" belong to')
+    if not _is_unique(column):
+        raise ArgumentError(f'the column "{key}" is not unique, and each key has one number of "{name}": make it the primary key, or '
+                            "unique=True")
+    made = any(one.key == key for one in context.compiled.insert_prefetch)
+    given = None if made else context.get_current_parameters().get(key)
+    if given is None:
+        raise ArgumentError(f'the number of "{name}" belongs to the column "{key}", which is not set: give each row its value before the '
+                            "insert, as in uid=uuid.uuid4(). With a default of the column, each attempt to save would be another key")
+    return given
+
+
+def _is_unique(column: Any) -> bool:
+    table = column.table
+    unique = [table.primary_key, *(one for one in table.constraints if isinstance(one, UniqueConstraint)),
+              *(one for one in table.indexes if one.unique)]
+    return bool(column.unique) or any([other.key for other in one.columns] == [column.key] for one in unique)
 
 
 def _check_one_row(context: Any, name: str) -> None:

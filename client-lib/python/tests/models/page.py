@@ -17,6 +17,7 @@ is made of [ways.json](tests/models/ways.json), and a test tries each row with e
 
 - **a number each**: each row has a number of its own.
 - **refused**: the call raises `seqd.ArgumentError`, whose text says what to do; nothing is written.
+- **the same number**: it is that of the attempt before.
 - **refused by the database**: it raises the `IntegrityError` of the database.
 - **no number**: the rows have NULL; the note says why.
 """
