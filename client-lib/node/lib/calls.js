@@ -2,13 +2,15 @@
 // Calls: the methods of the daemon. A client is one; client.with(options) makes another one on the
 // same connection.
 const { ArgumentError, ProtocolError } = require("./errors.js");
+const { checkNumber, checkState, keyOf, plainText, readPage, readRecord, samePeriod } = require("./register.js");
 const { idsOf, prepare, shrink, toId, toRuns } = require("./wire/values.js");
 
 const MOST_IDS = 10_000_000; // of one range, by the protocol
 const LONGEST_TIMEOUT_MS = 3_600_000;
 const OPTIONS = new Set(["timeout", "signal", "bigint"]);
 // The client sends these itself, with what makes them safe to repeat.
-const OWN = new Map([["hello", "the client says hello itself"], ["ack", "the client acknowledges itself"], ["insert", "use insert()"]]);
+const OWN = new Map([["hello", "the client says hello itself"], ["ack", "the client acknowledges itself"], ["insert", "use insert()"],
+  ["cancel", "use cancel()"]]);
 
 const readId = (value) => toId(value, false);
 const readBigId = (value) => toId(value, true);
@@ -81,9 +83,31 @@ class Calls {
       if (document === null || typeof document !== "object" || Array.isArray(document)) throw new ArgumentError("the document is not an object");
       const params = [this.#name(name), prepare(document, "the document")];
       const read = settings.bigint ? readBigId : readId;
-      return this.#core.submit({ method: "insert", params, insert: { unique }, read }, settings);
+      const request = { method: "insert", params, insert: { unique }, doubt: "the document may have been inserted", isOnce: unique === undefined };
+      return this.#core.submit({ ...request, read }, settings);
     } catch (error) {
       return Promise.reject(error);
+    }
+  }
+
+  assign(name, key, options) { return this.#ofKey("assign", name, key, [], options); }
+
+  confirm(name, key, options) { return this.#ofKey("confirm", name, key, [], options); }
+
+  cancel(name, key, reason, options) { return this.#ofKey("cancel", name, key, [reason], options); }
+
+  async *records(name, options = {}) {
+    const { state, ...others } = options;
+    const settings = this.#merge(others);
+    const asked = { after: 0 };
+    if (checkState(state) !== undefined) asked.state = state;
+    for (let place = this.#name(name); asked.after !== null;) {
+      const params = prepare([place, { ...asked }], "params");
+      const read = (value) => readPage(value, settings.bigint, asked.after);
+      const { records, after } = await this.#core.submit({ method: "records", params, read }, settings);
+      yield* records;
+      place = samePeriod(place, records);
+      asked.after = after;
     }
   }
 
@@ -92,6 +116,23 @@ class Calls {
       if (typeof method !== "string") throw new ArgumentError("the method is not a text");
       if (OWN.has(method)) throw new ArgumentError(`${method}: ${OWN.get(method)}`);
       return this.#core.submit({ method, params: prepare(params, "params"), read: shrink }, this.#defaults);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #ofKey(method, name, key, reasons, options = {}) {
+    try {
+      const { number, ...others } = options;
+      const settings = this.#merge(method === "assign" ? options : others);
+      const { sent, text } = keyOf(key);
+      const params = [this.#name(name), sent, ...reasons.map((reason) => plainText(reason, "the reason of a cancel"))];
+      const isCancel = method === "cancel";
+      const read = (value) => readRecord(value, settings.bigint, isCancel ? undefined : text);
+      const request = { method, params, waits: true, options: prepare({ number: checkNumber(number) }, "options"), read };
+      // A repeat could cancel the next number of the key.
+      if (isCancel && number === undefined) Object.assign(request, { doubt: "the number may have been cancelled", isOnce: true });
+      return this.#core.submit(request, settings);
     } catch (error) {
       return Promise.reject(error);
     }

@@ -31,7 +31,7 @@ class SeqdError extends Error {
 class RequestError extends SeqdError {}
 /** The daemon, its store or its configuration is at fault. */
 class DaemonError extends SeqdError {}
-/** It is not known whether the document of an insert was inserted: look for it first. */
+/** It is not known whether a document was inserted, or a number cancelled: look for it first. */
 class OutcomeUnknownError extends DaemonError {
   constructor(text, options) { super("OUTCOME_UNKNOWN", text, options); }
 }

@@ -12,20 +12,21 @@ const LACKS_A_VALUE = /(^|[^A-Za-z0-9])(undefined|null|NaN)($|[^A-Za-z0-9])|^\.|
 
 const isEmpty = (value) => value === undefined || value === null || value === "";
 
-/** Checks the options of a plugin: one field, or an array of them in `fields`. */
-function readFields(options, others = []) {
+/** Checks the options of a plugin: one field, or an array of them in `fields`. `others` are for all fields, `more`
+ * for each of them. */
+function readFields(options, others = [], more = []) {
   if (options === null || typeof options !== "object") throw new ArgumentError("the plugin needs its options: { field, sequence }");
   const { fields, client, ...rest } = options;
   const list = fields === undefined ? [rest] : fields;
   if (!Array.isArray(list) || list.length === 0) throw new ArgumentError("the option fields is an array of { field, sequence }");
   if (fields !== undefined) checkKeys(rest, others);
   return list.map((one) => {
-    checkKeys(one, [...OPTIONS, ...(fields === undefined ? others : [])]);
-    const { field, sequence, text = false, bigint } = one;
+    checkKeys(one, [...OPTIONS, ...more, ...(fields === undefined ? others : [])]);
+    const { field, sequence, text = false, bigint, register = false } = one;
     if (typeof field !== "string" || field === "") throw new ArgumentError("the option field is the name of a field");
     if (typeof sequence !== "function" && (typeof sequence !== "string" || sequence === ""))
       throw new ArgumentError("the option sequence is the name of a sequence, or a function of the record");
-    return { field, sequence, text: Boolean(text), bigint, client: one.client ?? client };
+    return { field, sequence, text: Boolean(text), bigint, register: Boolean(register), client: one.client ?? client };
   });
 }
 
@@ -46,6 +47,7 @@ async function nameFor(field, record) {
 async function takeIds(field, records, { bigint = false } = {}) {
   const client = field.client ?? defaultClient();
   const names = await Promise.all(records.map((record) => nameFor(field, record)));
+  if (field.register) return assignAll(client, field, records, names, { bigint: field.bigint ?? bigint });
   const places = new Map(); // of the records of each sequence
   names.forEach((name, place) => {
     if (!places.has(name)) places.set(name, []);
@@ -65,6 +67,20 @@ async function takeIds(field, records, { bigint = false } = {}) {
     }
   }
   await inTurns(requests);
+  return ids;
+}
+
+/** The number of each record in a register, by its `_id`. */
+async function assignAll(client, field, records, names, options) {
+  for (const record of records) {
+    if (isEmpty(record._id))
+      throw new ArgumentError(`${field.field} is a number of a register and belongs to the _id, which is not there yet: make a document of the model, or set its _id, once for all attempts to save it`);
+  }
+  const ids = new Array(records.length);
+  await inTurns(records.map((record, place) => async () => {
+    const { number, text } = await client.assign(names[place], record._id, options);
+    ids[place] = field.text ? text : number;
+  }));
   return ids;
 }
 

@@ -38,6 +38,29 @@ export interface Peeked<I extends number | bigint = number> {
   last: I | null;
 }
 
+/** What a number of a register belongs to: a text of at most 256 bytes, an ObjectId or a UUID of bson, or the 12 or 16 bytes of one. */
+export type Key = string | Uint8Array | { readonly id: Uint8Array };
+
+/** When it was done, and by HOST:USER:PROCESS. */
+export interface Stamp { at: Date; by: string | null }
+
+/** A number of a register. */
+export interface RegisterRecord<I extends number | bigint = number> {
+  number: I;
+  /** As the `format` of the register wrote it when it was first assigned. */
+  text: string;
+  /** "2026"; null: the register has none. */
+  period: string | null;
+  /** "assigned", "confirmed", "void": cancelled for good, or "free": cancelled, and the next key can get it. */
+  state: string;
+  /** null if it is void or free. */
+  key: string | null;
+  assigned: Stamp;
+  confirmed: Stamp | null;
+  /** The keys that it was cancelled for. Without a key: lost when the store was restored. */
+  former: { key: string | null; assigned: Stamp; cancelled: Stamp; reason: string | null }[];
+}
+
 /** The result of `status`; section 11 of the protocol has all keys. */
 export interface Status {
   version: string;
@@ -79,6 +102,16 @@ export interface CallOptions {
 export interface InsertOptions extends CallOptions {
   /** A field of the document with a unique index of its own: the insert is repeated when a connection is lost. */
   unique?: string;
+}
+
+export interface KeyOptions extends CallOptions {
+  /** Only if that is the number of the key. A cancel with it is repeated when a connection is lost. */
+  number?: number | bigint;
+}
+
+export interface RecordsOptions extends CallOptions {
+  /** Only those in this state. */
+  state?: "assigned" | "confirmed" | "void" | "free";
 }
 
 export interface ClientOptions {
@@ -128,12 +161,24 @@ export interface Calls<B extends boolean = false> {
   insert(name: string, document: Record<string, unknown>, options: InsertOptions & { bigint: true }): Promise<bigint>;
   insert(name: string, document: Record<string, unknown>, options: InsertOptions & { bigint: false }): Promise<number>;
   insert(name: string, document: Record<string, unknown>, options?: InsertOptions): Promise<Id<B>>;
+  /** The number of the key in a register (`mode = "register"`, "invoices" or "invoices@2025"); if it has none, the next one. One key has
+   * one number: asking again, after any error, gives the same. */
+  assign(name: string, key: Key, options: Big): Promise<RegisterRecord<bigint>>;
+  assign(name: string, key: Key, options: Small): Promise<RegisterRecord<number>>;
+  assign(name: string, key: Key, options?: CallOptions): Promise<RegisterRecord<Id<B>>>;
+  /** Says that the document of the key is saved: its number cannot be cancelled any more. */
+  confirm(name: string, key: Key, options?: KeyOptions): Promise<RegisterRecord<Id<B>>>;
+  /** Takes the number from the key, whose document was not saved and will not be, for a reason that is kept. Without the option
+   * `number` it is never sent twice: an OutcomeUnknownError says that it may have been cancelled. */
+  cancel(name: string, key: Key, reason: string, options?: KeyOptions): Promise<RegisterRecord<Id<B>>>;
+  /** The records of a period, in the order of the numbers; asked for in pages. Administrators see all, others what they assigned. */
+  records(name: string, options?: RecordsOptions): AsyncGenerator<RegisterRecord<Id<B>>, void, undefined>;
   /** What would come next; issues nothing. */
   peek(name: string, options: Big): Promise<Peeked<bigint>>;
   peek(name: string, options: Small): Promise<Peeked<number>>;
   peek(name: string, options?: CallOptions): Promise<Peeked<Id<B>>>;
   status(options?: CallOptions): Promise<Status>;
-  /** Any method except hello, ack and insert. It is sent again after a lost connection. In its result, integers that a number
+  /** Any method except hello, ack, insert and cancel. It is sent again after a lost connection. In its result, integers that a number
    * cannot hold are BigInt. */
   call(method: string, ...params: unknown[]): Promise<unknown>;
   /** The same calls with other default options, on the same connection. */
@@ -173,7 +218,7 @@ export class SeqdError extends Error {
 export class RequestError extends SeqdError {}
 /** The daemon, its store or its configuration is at fault. */
 export class DaemonError extends SeqdError {}
-/** It is not known whether the document of an insert was inserted: look for it first. */
+/** It is not known whether a document was inserted, or a number cancelled: look for it first. */
 export class OutcomeUnknownError extends DaemonError {}
 /** No daemon answered at the socket within the time. */
 export class ConnectError extends SeqdError {}

@@ -1,4 +1,4 @@
-import type { FieldOptions as OneField, NumberingOptions } from "./numbering.js";
+import type { FieldOptions as OneField } from "./numbering.js";
 
 /** A plugin for schemas of mongoose 7, 8 and 9: `schema.plugin(mongoose, { field: "number", sequence: "orders" })`. A new document
  * gets an ID before its first save: with save(), create(), bulkSave(), insertMany(), bulkWrite() and upserts, also in transactions.
@@ -8,8 +8,12 @@ import type { FieldOptions as OneField, NumberingOptions } from "./numbering.js"
  * fails, its ID is a gap unless the same document is saved again. The callers' arrays and plain objects stay as they are. */
 declare function mongoose(schema: any, options: mongoose.MongooseOptions): void;
 declare namespace mongoose {
-  type FieldOptions = OneField;
-  type MongooseOptions = NumberingOptions;
+  interface FieldOptions extends OneField {
+    /** true: the sequence is a register, and the key is the _id: each attempt to save a document gives it the same number. What has no
+     * _id before it is saved, and upserts, are an ArgumentError. */
+    register?: boolean;
+  }
+  type MongooseOptions = FieldOptions | { fields: FieldOptions[]; client?: FieldOptions["client"] };
   const mongoose: (schema: any, options: MongooseOptions) => void;
 }
 export = mongoose;

@@ -11,7 +11,7 @@ export interface FieldOptions<Record = any> {
   /** true: a BigInt. Default: false, for mongoose true where the schema says BigInt. */
   bigint?: boolean;
   /** Default: defaultClient(). */
-  client?: Pick<Calls<boolean>, "next" | "nextMany" | "nextText">;
+  client?: Pick<Calls<boolean>, "next" | "nextMany" | "nextText"> & Partial<Pick<Calls<boolean>, "assign">>;
 }
 
 export type NumberingOptions<Record = any> =

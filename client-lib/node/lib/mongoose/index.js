@@ -11,10 +11,12 @@ const { checkReplacement, numberDocuments, numberUpdate } = require("./records.j
 const UPSERTS = ["updateOne", "updateMany", "replaceOne", "findOneAndUpdate", "findOneAndReplace"];
 
 function plugin(schema, options) {
-  const fields = readFields(options);
+  const fields = readFields(options, [], ["register"]);
   for (const one of fields) one.field = schema.aliases?.[one.field] ?? one.field;
   if (fields.some(({ field }) => field === "_id") && schema.path("_id")?.options.auto)
     throw new ArgumentError("the schema makes an ObjectId for each _id: give it a path _id of the type Number or String");
+  if (fields.some(({ field, register }) => field === "_id" && register))
+    throw new ArgumentError("the numbers of a register belong to the _id, so they cannot be the _id: use another field");
   for (const { field, text } of fields) if (schema.path(field) === undefined) schema.add({ [field]: text ? String : Number });
   const isRequired = (field) => schema.path(field.field)?.isRequired === true;
   const newIn = (document) => fields.filter((field) => isNewIn(document, field));

@@ -2,7 +2,7 @@
 // Records of mongoose get their IDs: documents, plain objects, operations of bulkWrite(), and upserts.
 const { isEmpty, takeIds } = require("../numbering.js");
 const { setAt } = require("./paths.js");
-const { checkUpdate, hasValue, keeps, recordOf, removes, withInserted } = require("./upserts.js");
+const { checkUpdate, hasValue, insertsPerhaps, keeps, recordOf, removes, withInserted } = require("./upserts.js");
 
 const isDocument = (record) => typeof record.$set === "function" && typeof record.get === "function";
 const wantsBigint = (schema, field) => ({ bigint: schema.path(field.field)?.instance === "BigInt" });
@@ -57,7 +57,9 @@ async function numberItems(fields, Model, list, { isLean = false, isBulk = false
     const names = isLean ? [field.field] : namesOf(Model.schema, field);
     const empty = plain.filter(({ copy }) => !hasValue(copy, names));
     if (empty.length === 0) return;
-    const records = empty.map(({ copy }) => (typeof field.sequence === "function" ? asSaved(copy, isLean ? undefined : Model) : copy));
+    // The key of a register is what mongoose makes of the _id that is given, and not one that it makes up here.
+    const isRead = (copy) => (field.register ? !isEmpty(copy._id) : typeof field.sequence === "function");
+    const records = empty.map(({ copy }) => (isRead(copy) ? asSaved(copy, isLean ? undefined : Model) : copy));
     const ids = await takeIds(field, records, wantsBigint(Model.schema, field));
     empty.forEach(({ copy }, index) => setAt(copy, field.field, ids[index]));
   })]);
@@ -90,6 +92,7 @@ async function numberUpdate(fields, Model, given) {
     !hasValue(isImmutable(field) ? recordOf(given, keeps(namesIn(field))) : record, namesIn(field)));
   for (const field of empty) for (const name of namesIn(field)) checkUpdate(given, name);
   if (!given.isUpsert) return given.update;
+  for (const { field, register } of empty) if (register) throw insertsPerhaps(field);
   const ids = await Promise.all(empty.map(async (field) => {
     const [id] = await takeIds(field, [typeof field.sequence === "function" ? asSaved(record, Model) : record], wantsBigint(schema, field));
     return id;

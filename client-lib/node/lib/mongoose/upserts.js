@@ -47,6 +47,10 @@ function recordOf({ filter, update, isReplacement }, counts = gives) {
 const removes = (path) =>
   new ArgumentError(`a replacement without ${path} would remove ${path} of the document that it replaces: set it, or use updateOne or findOneAndUpdate with $set`);
 
+/** The error for an upsert whose document would have a number of a register. */
+const insertsPerhaps = (field) =>
+  new ArgumentError(`an upsert may insert nothing, and a number of a register would belong to no document: find the document, and save one that is missing, or set ${field}`);
+
 /** Throws where the update cannot carry an ID at the path that is used for inserted documents only. */
 function checkUpdate({ update, isUpsert, isReplacement }, path) {
   if (isReplacement) {
@@ -77,4 +81,4 @@ function withInserted(update, path, value) {
 /** Whether the record has a value at one of the names of a path. */
 const hasValue = (record, names) => names.some((name) => !isEmpty(getAt(record, name)));
 
-module.exports = { checkUpdate, hasValue, keeps, recordOf, removes, withInserted };
+module.exports = { checkUpdate, hasValue, insertsPerhaps, keeps, recordOf, removes, withInserted };

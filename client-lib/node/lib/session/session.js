@@ -96,10 +96,10 @@ class Session {
   }
 
   /** The error for a request that is given up: the one it is given up for, which may be any reason of a
-   * signal, unless it may have inserted a document. */
+   * signal, unless what its `doubt` says may have happened. */
   whyGivenUp(request, error) {
-    const mayHaveInserted = request.insert !== undefined && (request.isSent || request.perhaps);
-    return mayHaveInserted ? new OutcomeUnknownError(`the document may have been inserted: ${textOf(error)}`, { cause: error }) : error;
+    const mayHave = request.doubt !== undefined && (request.isSent || request.perhaps);
+    return mayHave ? new OutcomeUnknownError(`${request.doubt}: ${textOf(error)}`, { cause: error }) : error;
   }
 
   /** Gives up what is over its deadline; the earliest deadline that is left, or Infinity. */
@@ -148,11 +148,11 @@ class Session {
 
   disconnected() {
     for (const request of this.#table.all()) {
-      if (request.insert !== undefined && request.isSent) {
+      if (request.doubt !== undefined && request.isSent) {
         request.perhaps = true;
-        if (request.insert.unique === undefined) {
+        if (request.isOnce) {
           this.#table.finish(request);
-          request.reject(new OutcomeUnknownError("the connection to the daemon was lost: the document may have been inserted"));
+          request.reject(new OutcomeUnknownError(`the connection to the daemon was lost: ${request.doubt}`));
         }
       }
     }
@@ -221,7 +221,7 @@ class Session {
         if (request.insert.unique !== undefined) options.unique = request.insert.unique;
         this.#output.request(method, number, [...params, options]);
       } else {
-        this.#output.request(method, number, request.waits ? [...params, { timeout_ms: waitWithin(request.deadline - now) }] : params);
+        this.#output.request(method, number, request.waits ? [...params, { ...request.options, timeout_ms: waitWithin(request.deadline - now) }] : params);
       }
       const size = this.#output.size - before;
       // The daemon would refuse these two as well, and close the connection of all other requests.
@@ -261,7 +261,13 @@ class Session {
     if (reply.error !== null && error === undefined) return new ProtocolError("the daemon's error is not [0 or 1, text]");
     if (error !== undefined && error.code === "STOPPING") {
       this.#stopping = true;
-      this.#table.markUnsent(request);
+      if (request.isOnce && request.insert === undefined) { // unlike an insert, it may have been carried out
+        const why = this.whyGivenUp(request, error);
+        this.#table.finish(request);
+        request.reject(why);
+      } else {
+        this.#table.markUnsent(request);
+      }
       return this.#afterReply(error);
     }
     this.proved = true;

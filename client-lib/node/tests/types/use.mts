@@ -1,6 +1,6 @@
 // Compiled by tsc --strict, never run: what a program in TypeScript writes.
 import seqdDefault, { Client, SeqdError, UnsafeIdError, defaultClient, dynamodb, mongoose as exported } from "seqd";
-import type { Calls, Run, Status } from "seqd";
+import type { Calls, RegisterRecord, Run, Status } from "seqd";
 import plugin, { mongoose as named } from "seqd/mongoose";
 import { beforeSave, dynamooseDefault, plugin as dynamoPlugin } from "seqd/dynamodb";
 import mongoose from "mongoose";
@@ -21,6 +21,10 @@ const small: number = await bigs.with({ bigint: false }).next("orders");
 const view: Calls = client.with({ timeout: 10 });
 const answer: unknown = await view.call("explain", "orders", id);
 const inserted: number = await client.insert("people", { name: "Ada" }, { unique: "name" });
+const assigned: RegisterRecord = await client.assign("invoices", new mongoose.Types.ObjectId());
+const assignedBig: bigint = (await bigs.confirm("invoices", Buffer.alloc(16), { number: assigned.number })).number;
+const void_: string = (await client.cancel("invoices", "key", "a reason", { number: assignedBig })).state;
+for await (const record of client.records("invoices@2026", { state: "assigned" })) console.log(record.assigned.at.getTime(), void_);
 const status: Status = await defaultClient().status();
 const version: string = status.version;
 const runway: number | null = status.runway_ms;
@@ -38,6 +42,9 @@ schema.plugin(plugin, { field: "number", sequence: "orders", client });
 schema.plugin(named, { field: "number", sequence: (order: { tenant: string }) => `orders.${order.tenant}`, text: true });
 schema.plugin(seqdDefault.mongoose, { fields: [{ field: "number", sequence: "orders" }], client: bigs });
 schema.plugin(exported, { field: "number", sequence: "orders" });
+schema.plugin(plugin, { field: "number", sequence: "invoices", register: true });
+// @ts-expect-error: a reason is missing
+await client.cancel("invoices", "key");
 // @ts-expect-error: the sequence is missing
 schema.plugin(plugin, { field: "number" });
 
