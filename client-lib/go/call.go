@@ -14,6 +14,7 @@ const (
 	kindRange
 	kindNumbered // one of the three by Client.Call, with its own params
 	kindInsert
+	kindRegister // assign, confirm and cancel
 	kindOther
 )
 
@@ -42,8 +43,8 @@ type call struct {
 	method string
 	name   string
 	unique string
-	params []byte // the document of an insert; the params array of kindNumbered and kindOther
-	count  int64
+	params []byte // the document of an insert; the key, and the reason, of kindRegister; the params array of kindNumbered and kindOther
+	count  int64  // of kindRegister the number, or 0
 
 	perhaps   bool  // an insert with a unique field was sent on a connection that ended
 	deadline  int64 // nanoseconds of the session's clock; never: none
@@ -74,6 +75,15 @@ func (c *call) free() {
 	calls.Put(c)
 }
 
+// once reports whether the call is not sent again when it may have been carried out.
+func (c *call) once() bool {
+	return c.kind == kindInsert && c.unique == "" || c.isCancel()
+}
+
+// isCancel reports whether it is a cancel that does not say which number: a repeat could cancel the
+// next one of the key.
+func (c *call) isCancel() bool { return c.kind == kindRegister && c.method == "cancel" && c.count == 0 }
+
 // late stands for a call that was sent and whose caller has left.
 var late = &call{}
 
@@ -93,6 +103,8 @@ func (c *call) write(b []byte, msgid uint32, now int64, connection string) []byt
 			connection = "" // it can be repeated on any
 		}
 		return appendInsert(b, msgid, c.name, c.params, wait, c.unique, connection)
+	case kindRegister:
+		return appendRegister(b, msgid, c.method, c.name, c.params, c.count, wait)
 	}
 	return appendCall(b, msgid, c.method, c.params)
 }

@@ -10,7 +10,8 @@
 //
 // A Client connects by itself, and again with a growing delay when the daemon restarts. It has an
 // identity, repeats what was in flight, and says what it has received, so that a restart or a kill of
-// the daemon is not seen and costs no ID. Inserts without a unique field are never repeated.
+// the daemon is not seen and costs no ID. Inserts without a unique field, and cancels without a
+// number, are never repeated.
 //
 // All goroutines of a program use one Client. It has one connection; what they send at the same time
 // leaves in one write, and replies arrive in any order.
@@ -94,8 +95,8 @@ func Open(options *Options) (*Client, error) {
 }
 
 // Close acknowledges the replies that have arrived, ends the connection, and waits for the
-// goroutines of the Client. Calls that are under way, and later ones, get ErrClosed; an insert that
-// was sent gets ErrOutcomeUnknown. Closing again does nothing. The error is always nil.
+// goroutines of the Client. Calls that are under way, and later ones, get ErrClosed; an insert or Cancel
+// that was sent gets ErrOutcomeUnknown. Closing again does nothing. The error is always nil.
 func (c *Client) Close() error {
 	if c.b != nil {
 		c.b.close()

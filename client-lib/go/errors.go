@@ -35,7 +35,7 @@ const (
 	ErrBadText         Code = "BAD_TEXT"          // the text is not an ID of the sequence
 	ErrWrongMode       Code = "WRONG_MODE"        // the sequence does not have this method
 	ErrDocumentRefused Code = "DOCUMENT_REFUSED"  // the document cannot be stored
-	ErrOutcomeUnknown  Code = "OUTCOME_UNKNOWN"   // the document may have been inserted; matches nothing else
+	ErrOutcomeUnknown  Code = "OUTCOME_UNKNOWN"   // a document may have been inserted, or a number cancelled; matches nothing else
 	ErrNoKey           Code = "NO_KEY"            // the key has no number in the register
 	ErrKeyConfirmed    Code = "KEY_CONFIRMED"     // the number is confirmed, and is not cancelled any more
 	ErrPeriodClosed    Code = "SEQ_PERIOD_CLOSED" // the period of the register gets no more numbers
@@ -83,7 +83,7 @@ type Error struct {
 	// configuration.
 	CallerFault bool
 	// Err is the cause, or nil: an error of the context or of the system. It is nil if the code is
-	// ErrOutcomeUnknown, so that no retry takes the insert for one that was not carried out.
+	// ErrOutcomeUnknown, so that no retry takes it for one that was not carried out.
 	Err error
 }
 
@@ -120,10 +120,14 @@ func (e *Error) Timeout() bool {
 	return e.Code == ErrTimeout || errors.Is(e.Err, context.DeadlineExceeded)
 }
 
-// outcomeUnknown is the error of an insert that may have been carried out. It wraps nothing: programs
-// retry by the cause.
-func outcomeUnknown(why *Error) *Error {
-	return &Error{Code: ErrOutcomeUnknown, Text: "the document may have been inserted: " + why.Error()}
+// outcomeUnknown is the error of an insert or a cancel that may have been carried out. It wraps nothing:
+// programs retry by the cause.
+func outcomeUnknown(c *call, why *Error) *Error {
+	what := "the document may have been inserted: "
+	if c.kind == kindRegister {
+		what = "the number may have been cancelled: "
+	}
+	return &Error{Code: ErrOutcomeUnknown, Text: what + why.Error()}
 }
 
 // protocolError is the error of a peer that does not speak the protocol.

@@ -319,8 +319,8 @@ func (s *session) lost(l *link, why error) {
 		delete(s.other, msgid)
 		switch {
 		case c == late:
-		case c.kind == kindInsert && c.unique == "":
-			err := s.perhapsInserted(c, &Error{Code: ErrConnect, Text: "the connection was lost: " + why.Error(), Err: why})
+		case c.once():
+			err := s.perhapsDone(c, &Error{Code: ErrConnect, Text: "the connection was lost: " + why.Error(), Err: why})
 			s.end(c, err)
 		default:
 			c.perhaps = c.kind == kindInsert

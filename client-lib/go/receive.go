@@ -101,7 +101,7 @@ func (s *session) receiveFrame(l *link, frame []byte) *ending {
 		return broken("the daemon sent a reply without a request, number " + strconv.FormatUint(uint64(r.msgid), 10))
 	}
 	if r.err != nil && r.err.Code == ErrStopping {
-		s.receiveStopping(l, c, r.msgid)
+		s.receiveStopping(l, c, r)
 		return nil
 	}
 	if c != late {
@@ -125,17 +125,20 @@ func (s *session) receiveFrame(l *link, frame []byte) *ending {
 	return nil
 }
 
-// receiveStopping: the request is sent again on the next connection.
-func (s *session) receiveStopping(l *link, c *call, msgid uint32) {
+// receiveStopping: the request is sent again on the next connection. A cancel without its number may
+// have been carried out.
+func (s *session) receiveStopping(l *link, c *call, r reply) {
 	l.stopping = true
 	l.inFlight--
-	if msgid >= firstOther {
-		delete(s.other, msgid)
-		if c != late {
+	if r.msgid >= firstOther {
+		delete(s.other, r.msgid)
+		if c.isCancel() {
+			s.end(c, outcomeUnknown(c, r.err))
+		} else if c != late {
 			s.requeue(c)
 		}
 	} else if c == late {
-		s.table.finish(msgid)
+		s.table.finish(r.msgid)
 	}
 }
 
@@ -195,7 +198,7 @@ func (c *call) accept(r reply) (err error) {
 		c.err = r.err
 		// A refusal now proves nothing about an earlier attempt.
 		if c.perhaps && r.err.Code != ErrDocumentRefused {
-			c.err = outcomeUnknown(r.err)
+			c.err = outcomeUnknown(c, r.err)
 		}
 		return nil
 	}

@@ -118,7 +118,7 @@ func (c *Client) Ping(ctx context.Context) error {
 //
 // The request is repeated after a lost connection; next, next_text and range then get the same IDs.
 // Options such as timeout_ms are up to the caller, as the last param. "hello" and "ack" are the
-// Client's own, and "insert" has methods; they are ErrArgument here.
+// Client's own, and "insert" and "cancel" have methods; they are ErrArgument here.
 func (c *Client) Call(ctx context.Context, method string, params ...interface{}) (interface{}, error) {
 	result, err := c.call(ctx, method, params)
 	if err != nil {
@@ -170,7 +170,7 @@ func (c *Client) call(ctx context.Context, method string, params []interface{}) 
 	switch method {
 	case "next", "next_text", "range":
 		k = kindNumbered
-	case "hello", "ack", "insert":
+	case "hello", "ack", "insert", "cancel":
 		return nil, &Error{Code: ErrArgument, Text: method + " is not for Call"}
 	}
 	if params == nil {

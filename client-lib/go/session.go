@@ -145,7 +145,7 @@ func (s *session) submit(c *call, now int64) (reads *link, err error) {
 		s.mu.Unlock()
 		return nil, nil
 	}
-	if c.kind == kindInsert && c.unique == "" && l.hasEnded() {
+	if c.once() && l.hasEnded() {
 		// What is sent into a connection that has ended is lost, and this is not sent twice.
 		l.wantReader()
 		s.mu.Unlock()
@@ -229,14 +229,14 @@ func (s *session) overdue(c *call, cause error) error {
 	if cause != nil {
 		e.Err = cause
 	}
-	return s.perhapsInserted(c, e)
+	return s.perhapsDone(c, e)
 }
 
-// perhapsInserted: an insert that was sent may have been carried out, for any cause of the missing
-// reply.
-func (s *session) perhapsInserted(c *call, e *Error) error {
-	if c.kind == kindInsert && (c.state == stateSent || c.perhaps) {
-		return outcomeUnknown(e)
+// perhapsDone: an insert or a cancel that was sent may have been carried out, for any cause of the
+// missing reply.
+func (s *session) perhapsDone(c *call, e *Error) error {
+	if (c.once() || c.kind == kindInsert) && (c.state == stateSent || c.perhaps) {
+		return outcomeUnknown(c, e)
 	}
 	return e
 }
@@ -270,7 +270,7 @@ func (s *session) unlock() {
 // failAll ends all calls.
 func (s *session) failAll(e *Error) {
 	fail := func(c *call) {
-		err := s.perhapsInserted(c, e)
+		err := s.perhapsDone(c, e)
 		s.take(c)
 		s.finish(c, err)
 	}
@@ -344,7 +344,7 @@ func (s *session) send(l *link, c *call, msgid uint32, now int64) bool {
 		}
 		if e != nil {
 			l.out = l.out[:before]
-			err := s.perhapsInserted(c, e)
+			err := s.perhapsDone(c, e)
 			s.take(c)
 			s.finish(c, err)
 			return false

@@ -64,6 +64,31 @@ func appendInsert(b []byte, msgid uint32, name string, document []byte, timeoutM
 	return b
 }
 
+// appendRegister: params is the key and, of a cancel, the reason. number 0: without it.
+func appendRegister(b []byte, msgid uint32, method, name string, params []byte, number, timeoutMS int64) []byte {
+	b = appendRequest(b, msgid, method)
+	count, options := byte(0x93), byte(0x80)
+	if method == "cancel" {
+		count++
+	}
+	b = appendString(append(b, count), name)
+	b = append(b, params...)
+	if timeoutMS >= 0 {
+		options++
+	}
+	if number != 0 {
+		options++
+	}
+	b = append(b, options)
+	if number != 0 {
+		b = appendInt(appendString(b, "number"), number)
+	}
+	if timeoutMS >= 0 {
+		b = appendTimeout(b, timeoutMS)
+	}
+	return b
+}
+
 // appendCall: params is one MessagePack array.
 func appendCall(b []byte, msgid uint32, method string, params []byte) []byte {
 	return append(appendRequest(b, msgid, method), params...)
