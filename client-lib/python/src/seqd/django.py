@@ -6,6 +6,11 @@
         id = IdField("orders", primary_key=True)
         number = TextIdField("invoices", max_length=40, unique=True)
 
+For numbers without gaps, of a register, the key is another field, which is set before the row is saved:
+
+        uid = models.UUIDField(primary_key=True, default=uuid.uuid4)
+        number = AssignedTextField("invoices", key="uid", max_length=40, unique=True)
+
 The fields take an ID when a row without a value is saved, by save() or bulk_create(). A save that fails afterwards leaves an
 ID that no row has; the value stays in the instance, so saving it again takes none. The setting SEQD_SOCKET, if there is one,
 names the socket; otherwise it is that of seqd.Client. Rows that are written without the model's save() get no number:
@@ -16,7 +21,7 @@ from __future__ import annotations
 
 import atexit
 import sys
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, TypeVar
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
 from django.apps import apps
 from django.conf import settings
@@ -54,22 +59,17 @@ def numbered(instances: Iterable[T]) -> List[T]:
             if isinstance(field, _Taking) and getattr(instance, field.attname) in (None, ""):
                 empty.setdefault(field, []).append(instance)
     for field, those in empty.items():
-        for instance, value in zip(those, _take_many(field, len(those))):
+        for instance, value in zip(those, field.take(those)):
             setattr(instance, field.attname, value)
     return found
 
 
-def _take_many(field: _Taking, count: int) -> List[Any]:
-    if field.method == "next_text":
-        pipeline = client().pipeline()
-        for _ in range(count):
-            pipeline.next_text(field.sequence)
-        return pipeline.execute()
+def _take_many(sequence: str, count: int) -> List[int]:
     ids: List[int] = []
     size = count
     while len(ids) < count:
         try:
-            ids += client().next_many(field.sequence, min(size, count - len(ids)))
+            ids += client().next_many(sequence, min(size, count - len(ids)))
         except TooLarge:  # for the limit max_count of the daemon
             if size == 1:
                 raise
@@ -208,7 +208,22 @@ class _Taking:
         if bulk is not None:
             numbered(bulk["objs"])
         value = getattr(instance, self.attname)
-        return getattr(client(), self.method)(self.sequence) if value in (None, "") else value
+        return self.take([instance])[0] if value in (None, "") else value
+
+    def take(self, instances: Sequence[Any]) -> List[Any]:
+        """A number for each of the instances, in one go."""
+        if len(instances) == 1:
+            return [getattr(client(), self.method)(self.sequence)]
+        if self.method == "next":
+            return _take_many(self.sequence, len(instances))
+        pipeline = client().pipeline()
+        for _ in instances:
+            pipeline.next_text(self.sequence)
+        return pipeline.execute()
+
+    def request(self) -> str:
+        """What a program writes to take a number."""
+        return f'client().{self.method}("{self.sequence}")'
 
     def pre_save(self, instance: Any, add: bool) -> Any:
         value = getattr(instance, self.attname)
@@ -239,7 +254,7 @@ class _Taking:
         # Not of pre_save(): of a migration, of loaddata, or of an UPDATE of many rows.
         if not is_given and self.model.__module__ != "__fake__":
             raise ArgumentError(f"{self.model._meta.label}.{self.attname} has no number, and only save() and bulk_create() take one: "
-                                f'give it a value, as of client().{self.method}("{self.sequence}")')
+                                f"give it a value, as of {self.request()}")
         _check_rows(self, self.sequence, connection, migration)
         return super().get_db_prep_save(value, connection) if is_given else None  # type: ignore[misc]
 
@@ -254,3 +269,68 @@ class TextIdField(_Taking, models.CharField):  # type: ignore[misc]
     """A CharField with the next ID of a sequence as its text."""
 
     method = "next_text"
+
+
+# --- registers
+class _Assigning(_Taking):
+    """What both fields of a register share. `key`: the name of the field that the numbers belong to: a text, a UUID or the bytes of
+    one, unique, and set before the row is saved."""
+
+    method = "assign"
+    part: str
+
+    def __init__(self, sequence: str, *args: Any, key: str, **kwargs: Any) -> None:
+        self.key = key
+        super().__init__(sequence, *args, **kwargs)
+
+    def deconstruct(self) -> Tuple[Optional[str], str, Any, Dict[str, Any]]:
+        name, path, args, kwargs = super().deconstruct()
+        return name, path, args, {**kwargs, "key": self.key}
+
+    def check(self, **kwargs: Any) -> List[Any]:
+        found = super().check(**kwargs)
+        try:
+            self._key_field()
+        except ArgumentError as error:
+            found.append(checks.Error(error.text, obj=self, id="seqd.E002"))
+        return found
+
+    def take(self, instances: Sequence[Any]) -> List[Any]:
+        keys = [self._key_of(instance) for instance in instances]
+        pipeline = client().pipeline()
+        for key in keys:
+            pipeline.assign(self.sequence, key)
+        return [getattr(record, self.part) for record in pipeline.execute()]
+
+    def request(self) -> str:
+        return f'client().assign("{self.sequence}", key).{self.part}'
+
+    def _key_of(self, instance: Any) -> Any:
+        field = self._key_field()
+        value = getattr(instance, field.attname)
+        if value in (None, "") or hasattr(value, "as_sql"):
+            raise ArgumentError(f'the number of "{self.sequence}" belongs to the field "{self.key}", which is not set: give it a value before '
+                                "the row is saved, as by default=uuid.uuid4. The database gives one too late")
+        return field.to_python(value)
+
+    def _key_field(self) -> Any:
+        meta = self.model._meta
+        field = next((one for one in meta.concrete_fields if self.key in (one.name, one.attname)), None)
+        if field is None:
+            raise ArgumentError(f'{meta.label} has no field "{self.key}", which the numbers of "{self.sequence}" belong to')
+        if not field.unique and (field.name,) not in [tuple(one.fields) for one in meta.total_unique_constraints]:
+            raise ArgumentError(f'the field "{self.key}" is not unique, and each key has one number of "{self.sequence}": set unique=True')
+        return field
+
+
+class AssignedNumberField(_Assigning, models.BigIntegerField):  # type: ignore[misc]
+    """A BigIntegerField with the number of the row's key in a register. A save that is rolled back and tried again with the same key
+    gets the same number."""
+
+    part = "number"
+
+
+class AssignedTextField(_Assigning, models.CharField):  # type: ignore[misc]
+    """The same as a CharField with the text that the `format` of the register describes."""
+
+    part = "text"
