@@ -9,7 +9,7 @@ const ways = require("./ways/mongoose.js");
 const { MONGOOSES } = require("./support/mongooses.js");
 const { Daemon } = require("./support/daemon.js");
 const { startServers } = require("./support/servers.js");
-const { assertReadme } = require("./support/ways.js");
+const { assertReadme, valuesAt } = require("./support/ways.js");
 
 let daemon;
 let client;
@@ -26,14 +26,6 @@ after(async () => {
   await daemon?.close();
   await endServers?.();
 });
-
-/** The values at `field` in the record, or in its parts. */
-function valuesAt(record, field) {
-  const { parts, one, list, outer, named } = record;
-  const found = [parts, one, list, outer, named && Object.values(named)].filter((part) => part !== undefined).flat();
-  if (found.length > 0) return found.flatMap((part) => valuesAt(part, field));
-  return [field.split(".").reduce((value, key) => value?.[key], record)];
-}
 
 for (const [version, name] of MONGOOSES) {
   describe(version, () => {

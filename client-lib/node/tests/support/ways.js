@@ -25,10 +25,18 @@ function assertReadme(name, table) {
   assert.equal(found[0], markdownOf(table), "run: node tests/support/ways.js");
 }
 
+/** The values at `field` in the record, or in its parts. */
+function valuesAt(record, field) {
+  const { parts, one, list, outer, named } = record;
+  const found = [parts, one, list, outer, named && Object.values(named)].filter((part) => part !== undefined).flat();
+  if (found.length > 0) return found.flatMap((part) => valuesAt(part, field));
+  return [field.split(".").reduce((value, key) => value?.[key], record)];
+}
+
 if (require.main === module) {
   let text = readFileSync(README, "utf8");
   for (const name of ["mongoose", "dynamodb"]) text = text.replace(placeOf(name), () => markdownOf(require(`../ways/${name}.json`)));
   writeFileSync(README, text);
 }
 
-module.exports = { assertReadme };
+module.exports = { assertReadme, valuesAt };
