@@ -3,6 +3,7 @@
 import asyncio
 import datetime
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import msgpack
 import pytest
@@ -13,6 +14,8 @@ from sqlalchemy.orm import Session, declarative_base
 import seqd
 from seqd import _requests, aio, errors
 from seqd.sqlalchemy import assigned_number, assigned_text
+from servers.mongod import wait_for
+from servers.patience import PATIENCE
 from test_session import World
 
 SEQUENCES = {"invoices": {"mode": "register", "period": "year", "format": "INV-{date:%Y}-{number:5}"},
@@ -55,6 +58,25 @@ def test_AKillKeepsTheNumbers(office, make_client):
     office.start()
     assert [client.assign("invoices", f"key {at}") for at in range(20)] == before
     assert client.assign("invoices", "next").number == 21
+
+
+def test_KillsUnderLoadLeaveNoGap(office):
+    numbers, threads = {}, 4
+
+    def ask(client, thread):
+        for at in range(60):
+            numbers[thread, at] = client.assign("invoices", f"key {thread} {at}").number
+
+    with seqd.Client(office.socket, timeout=30 * PATIENCE) as client, ThreadPoolExecutor(threads) as pool:
+        asking = [pool.submit(ask, client, thread) for thread in range(threads)]
+        for kill in range(1, 6):
+            wait_for("numbers", lambda kill=kill: len(numbers) >= 30 * kill)
+            office.kill()
+            office.start()
+        for one in asking:
+            one.result()
+        assert sorted(numbers.values()) == [*range(1, 60 * threads + 1)]
+        assert [record.number for record in client.records("invoices")] == sorted(numbers.values())
 
 
 def test_ConfirmAndCancel(office, make_client):
