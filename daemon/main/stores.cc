@@ -137,7 +137,11 @@ InsertQueues::Stores Stores::that_insert() const {
 Registers::Stores Stores::that_keep_registers() const {
   Registers::Stores out;
   for (const auto& [name, entry] : entries_) {
-    if (entry.worker_store) out[name] = entry.worker_store.get();
+    if (entry.worker_store) {
+      out[name] = entry.worker_store.get();
+    } else {
+      out[name] = &entry.dynamo->registers();
+    }
   }
   return out;
 }

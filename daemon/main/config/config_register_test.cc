@@ -30,9 +30,8 @@ TEST_CASE("ARegisterHasPeriodsAFormatAndSaysWhatBecomesOfCancelledNumbers") {
 }
 
 TEST_CASE("WhatSaysSomethingOfLeasesHasNoMeaningForARegister") {
-  for (const char* line :
-       {"key = \"a\"", "counter_field = \"a\"", "meaning = \"last\"", "reuse = \"tail\"",
-        "start = 5", "cycle = true", "lease_min = 5", "max_unsynced = 5", "blocks = true"}) {
+  for (const char* line : {"key = \"a\"", "meaning = \"last\"", "reuse = \"tail\"", "start = 5",
+                           "cycle = true", "lease_min = 5", "max_unsynced = 5", "blocks = true"}) {
     const std::string text = problems("invoices", std::string(line) + "\n");
     INFO(text);
     CHECK(text.find("has no meaning with mode = \"register\"") != std::string::npos);

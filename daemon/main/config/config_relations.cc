@@ -135,40 +135,36 @@ void relate_sequence(const std::string& table, SequenceSettings& sequence,
 
 namespace {
 
-void relate_register(const std::string& table, const SequenceSettings& sequence, StoreType store,
+// What says something of a counter, or of leases from it.
+constexpr const char* kOfLeases[] = {"key",
+                                     "key_type",
+                                     "meaning",
+                                     "create_counter",
+                                     "create_index",
+                                     "reuse",
+                                     "start",
+                                     "increment",
+                                     "min",
+                                     "max",
+                                     "cycle",
+                                     "blocks",
+                                     "lease_min",
+                                     "lease_max",
+                                     "lease_duration",
+                                     "max_available",
+                                     "max_unsynced",
+                                     "seed_field",
+                                     "period_retention",
+                                     "seed_collection"};
+
+void relate_register(const std::string& table, const SequenceSettings& sequence,
                      const WrittenKeys& written, Problems& problems) {
   const int line = line_of(written, "mode");
-  if (store == StoreType::dynamodb) {
-    problems.add(line, table + ".mode",
-                 "found \"register\", and the store \"" + sequence.store +
-                     "\" is of type dynamodb; allowed: an sqlite or mongodb store, or \"lease\"");
-  }
   if (!sequence.named) {
     problems.add(line, table + ".mode",
                  "found \"register\" for a pattern; allowed: in a table with the register's name");
   }
-  for (const char* key : {"key",
-                          "key_field",
-                          "key_type",
-                          "counter_field",
-                          "meaning",
-                          "create_counter",
-                          "create_index",
-                          "reuse",
-                          "start",
-                          "seed_collection",
-                          "seed_field",
-                          "increment",
-                          "min",
-                          "max",
-                          "cycle",
-                          "period_retention",
-                          "lease_min",
-                          "lease_max",
-                          "lease_duration",
-                          "max_available",
-                          "max_unsynced",
-                          "blocks"}) {
+  for (const char* key : kOfLeases) {
     if (!written.contains(key)) continue;
     problems.add(line_of(written, key), table + "." + key,
                  "has no meaning with mode = \"register\", which leases nothing; leave it out");
@@ -209,7 +205,7 @@ void relate_mode(const std::string& table, const SequenceSettings& sequence, Sto
       relate_insert(table, sequence, store, written, problems);
       break;
     case SequenceMode::registers:
-      relate_register(table, sequence, store, written, problems);
+      relate_register(table, sequence, written, problems);
       break;
   }
   if (sequence.mode != SequenceMode::registers && written.contains("refill")) {

@@ -27,6 +27,7 @@ class Opened final : public OpenDynamo {
     return {};
   }
   LeaseStore& store() override { return *store_; }
+  RegisterStore& registers() override { return *store_; }
   LeaseTrace trace() const override { return store_->trace(); }
   bool quiet() const override { return aws_.quiet() && http_.quiet(); }
 

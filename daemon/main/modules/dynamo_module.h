@@ -9,6 +9,7 @@
 #include "daemon/base/status.h"
 #include "daemon/base/time/clock.h"
 #include "daemon/core/leasing/lease_store.h"
+#include "daemon/core/registers/register_store.h"
 #include "daemon/main/config/config_settings.h"
 #include "daemon/store/lease_trace.h"
 #include "daemon/uv/event_loop.h"
@@ -20,6 +21,7 @@ class OpenDynamo {
  public:
   virtual ~OpenDynamo() = default;
   virtual LeaseStore& store() = 0;
+  virtual RegisterStore& registers() = 0;
   virtual LeaseTrace trace() const = 0;
   // No call is under way, nor is a file being read on another thread.
   virtual bool quiet() const = 0;

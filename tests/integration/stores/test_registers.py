@@ -13,8 +13,9 @@ from datetime import datetime, timezone
 
 import pytest
 
-from databases import MongoCollections, MongoDirectory, SqliteFile
+from databases import DynamoTables, MongoCollections, MongoDirectory, SqliteFile
 from rpc import Closed, RpcError
+from servers.dynamodb_local import dynamodb
 from servers.mongod import standalone, wait_for
 
 DEATHS = int(os.environ.get("DEATHS", "15"))  # of hosts; make test-register-deaths has more
@@ -25,21 +26,30 @@ STOPPED = "was restored from an older copy"
 PREVIEW = 4
 
 
-@pytest.fixture(params=["sqlite", "mongodb", "replica-set"])
+@pytest.fixture(scope="module", name="dynamo")
+def fixture_dynamo():
+    with dynamodb() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "mongodb", "replica-set", "dynamodb"])
 def database(request, scratch):
     with contextlib.ExitStack() as stack:
         if request.param == "sqlite":
             made = SqliteFile(scratch)
         elif request.param == "mongodb":
             made = MongoDirectory(stack.enter_context(standalone()))
-        else:
+        elif request.param == "replica-set":
             made = MongoCollections(request.getfixturevalue("mongo_set"))
+        else:
+            made = DynamoTables(request.getfixturevalue("dynamo"), f"register{random.randrange(1 << 40)}")
         yield made
         made.close()
 
 
 def host_of(make_daemon, database, name):
-    return make_daemon(name, stores=database.stores, sequences={"invoices": REGISTER, "tickets": {"mode": "register"}},
+    place = {option: value for option, value in database.sequence.items() if option != "meaning"}
+    return make_daemon(name, stores=database.stores, sequences={"invoices": {**REGISTER, **place}},
                        daemon={"store_poll_interval": "100ms", "default_store": "main"},
                        defaults={"wait_timeout": "30s"}, environment=database.environment)
 
