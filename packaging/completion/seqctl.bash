@@ -10,7 +10,7 @@ _seqctl() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
   # Readline ends a word at = : and @, which an option and a name may have. (shellcheck does not see that this sets them.)
   if declare -F _get_comp_words_by_ref >/dev/null; then _get_comp_words_by_ref -n =:@ cur prev words cword; fi
-  local commands="next parse insert range peek list status ping reload wait explain gaps audit advance drain decommission purge clients rights config health stat top watch latency doctor"
+  local commands="next parse insert assign confirm cancel settle register close range peek list status ping reload wait explain gaps audit advance drain decommission purge clients rights config health stat top watch latency doctor"
   local options="--socket --timeout --output --help --version"
   local command="" socket=() choices=() i
 
@@ -18,7 +18,7 @@ _seqctl() {
     case ${words[i]} in
       -s | --socket) socket=(--socket "${words[++i]}") ;;
       --socket=*) socket=("${words[i]}") ;;
-      -t | --timeout | -o | --output | -n | --count | --after | --unique | -i | --interval | --rows | --state-dir | --witness-dir) ((++i)) ;;
+      -t | --timeout | -o | --output | -n | --count | --after | --unique | --number | --reason | --state | -i | --interval | --rows | --state-dir | --witness-dir) ((++i)) ;;
       -*) ;;
       *) [ -n "$command" ] || command=${words[i]} ;;
     esac
@@ -42,18 +42,28 @@ _seqctl() {
       mapfile -t COMPREPLY < <(compgen -W "text json" -- "$cur")
       return
       ;;
-    -t | --timeout | -n | --count | --after | --to | --unique | -i | --interval | --rows) return ;;
+    -t | --timeout | -n | --count | --after | --to | --unique | --number | --reason | -i | --interval | --rows) return ;;
   esac
 
   case $command in
     "") choices=("$commands" "$options") ;;
-    next | parse | insert | range | peek | explain | gaps | audit | advance | drain | purge)
+    next | parse | insert | assign | confirm | cancel | settle | register | close | range | peek | explain | gaps | audit | advance | drain | purge)
       if [ "$prev" = "$command" ] && [[ $cur != -* ]]; then
         choices=("$(_seqctl_names "${socket[@]}")")
       elif [ "$command" = next ]; then
         choices=("--count --text $options")
       elif [ "$command" = insert ]; then
         choices=("--msgpack --unique $options")
+      elif [ "$command" = confirm ]; then
+        choices=("--number $options")
+      elif [ "$command" = cancel ]; then
+        choices=("--reason --number $options")
+      elif [ "$prev" = --state ]; then
+        choices=("assigned confirmed void free")
+      elif [ "$command" = register ]; then
+        choices=("--state --unconfirmed --csv $options")
+      elif [ "$command" = close ]; then
+        choices=("--yes $options")
       elif [ "$command" = advance ]; then
         choices=("--to --everywhere --all --store --resume --yes $options")
       elif [ "$command" = drain ]; then

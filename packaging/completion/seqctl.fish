@@ -1,6 +1,6 @@
 # fish completion for seqctl(1)
 
-set -l taking next parse insert range peek explain gaps audit advance drain purge watch rights
+set -l taking next parse insert assign confirm cancel settle register close range peek explain gaps audit advance drain purge watch rights
 set -l other list status ping reload wait decommission clients config health stat top latency doctor
 
 # The sequences' names, from the daemon when it answers quickly, at the socket of the command line.
@@ -31,6 +31,12 @@ set -l none "not __fish_seen_subcommand_from $taking $other"
 complete -c seqctl -n $none -a next -d 'take IDs and print them, one a line'
 complete -c seqctl -n $none -a parse -d 'decode the text of an ID'
 complete -c seqctl -n $none -a insert -d 'insert a document and print its _id'
+complete -c seqctl -n $none -a assign -d 'print the number of a key in a register, or give it one'
+complete -c seqctl -n $none -a confirm -d 'say that the document of a key exists'
+complete -c seqctl -n $none -a cancel -d 'take the number from a key'
+complete -c seqctl -n $none -a settle -d 'confirm and cancel in bulk'
+complete -c seqctl -n $none -a register -d 'show the numbers of a register'
+complete -c seqctl -n $none -a close -d 'end a period of a register'
 complete -c seqctl -n $none -a range -d 'take IDs and print runs'
 complete -c seqctl -n $none -a peek -d 'show the next ID'
 complete -c seqctl -n $none -a list -d 'show the sequences the daemon knows'
@@ -71,13 +77,18 @@ complete -c seqctl -n '__fish_seen_subcommand_from next explain' -l text -d 'IDs
 complete -c seqctl -n '__fish_seen_subcommand_from gaps' -l after -x -d 'only behind the gap of this number'
 complete -c seqctl -n '__fish_seen_subcommand_from insert' -l unique -x -d 'a field that has a unique index'
 complete -c seqctl -n '__fish_seen_subcommand_from insert' -l msgpack -d 'the document is MessagePack'
+complete -c seqctl -n '__fish_seen_subcommand_from confirm cancel' -l number -x -d 'only if that is the number of the key'
+complete -c seqctl -n '__fish_seen_subcommand_from cancel' -l reason -x -d 'why'
+complete -c seqctl -n '__fish_seen_subcommand_from register' -l state -x -a 'assigned confirmed void free' -d 'only those in this state'
+complete -c seqctl -n '__fish_seen_subcommand_from register' -l unconfirmed -d 'only those that are not confirmed'
+complete -c seqctl -n '__fish_seen_subcommand_from register' -l csv -d 'comma-separated values, with a head'
 complete -c seqctl -n '__fish_seen_subcommand_from advance' -l to -x -d 'the next ID'
 complete -c seqctl -n '__fish_seen_subcommand_from advance' -l everywhere -d 'withdraw what hosts have available below it'
 complete -c seqctl -n '__fish_seen_subcommand_from advance' -l store -x -d 'the store of --all'
 complete -c seqctl -n '__fish_seen_subcommand_from advance' -l resume -d 'let the sequences of a restored store go on'
 complete -c seqctl -n '__fish_seen_subcommand_from advance drain' -l all -d 'every sequence'
 complete -c seqctl -n '__fish_seen_subcommand_from drain' -l remove -d 'forget the sequence'
-complete -c seqctl -n '__fish_seen_subcommand_from advance drain purge decommission' -l yes -d 'do it'
+complete -c seqctl -n '__fish_seen_subcommand_from advance drain purge decommission close' -l yes -d 'do it'
 complete -c seqctl -n '__fish_seen_subcommand_from stat top watch latency' -s i -l interval -x -d 'seconds'
 complete -c seqctl -n '__fish_seen_subcommand_from top' -l rows -x -d 'at most so many sequences'
 complete -c seqctl -n '__fish_seen_subcommand_from health' -l ready -d 'every sequence can issue IDs'

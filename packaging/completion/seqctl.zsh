@@ -15,6 +15,12 @@ _seqctl_commands() {
     'next:take IDs and print them, one a line'
     'parse:decode the text of an ID'
     'insert:insert a document and print its _id'
+    'assign:print the number of a key in a register, or give it one'
+    'confirm:say that the document of a key exists'
+    'cancel:take the number from a key'
+    'settle:confirm and cancel in bulk'
+    'register:show the numbers of a register'
+    'close:end a period of a register'
     'range:take IDs and print runs'
     'peek:show the next ID'
     'list:show the sequences the daemon knows'
@@ -64,6 +70,14 @@ _seqctl() {
     next) _arguments $everywhere $name {-n,--count=}'[how many]:count' '--text[IDs as text]' ;;
     parse) _arguments $everywhere $name '2:text' ;;
     insert) _arguments $everywhere $name '2:document' '--unique=[a field that has a unique index]:field' '--msgpack[the document is MessagePack]' ;;
+    assign) _arguments $everywhere $name '2:key' ;;
+    confirm) _arguments $everywhere $name '2:key' '--number=[only if that is the number of the key]:number' ;;
+    cancel) _arguments $everywhere $name '2:key' '--number=[only if that is the number of the key]:number' '--reason=[why]:reason' ;;
+    settle) _arguments $everywhere $name '2:file:_files' ;;
+    register)
+      _arguments $everywhere $name '(--unconfirmed)--state=[only those in this state]:state:(assigned confirmed void free)' \
+        '(--state)--unconfirmed[only those that are not confirmed]' '--csv[comma-separated values, with a head]' ;;
+    close) _arguments $everywhere $name $yes ;;
     range) _arguments $everywhere $name '2:count' ;;
     peek | audit) _arguments $everywhere $name ;;
     explain) _arguments $everywhere $name '2:ID' '--text[it is a text, though it is all digits]' ;;
