@@ -171,7 +171,8 @@ void Daemon::make_core(Started& state) {
                           &journal_};
   server_ = std::make_unique<Server>(services, sessions_, server_limits(configuration_));
   metrics_ = std::make_unique<MetricsEndpoint>(
-      loop_, journal_, MetricsSource{*table_, control, *server_, clock_, inserts_.get()},
+      loop_, journal_,
+      MetricsSource{*table_, control, *server_, clock_, inserts_.get(), registers_.get()},
       [](const std::string& warning) { log(kLogWarning, warning); });
   // The history takes sums from the table, the log snapshots, and the turn hears what is durable.
   // Before the first commit.

@@ -121,6 +121,17 @@ bool Registers::has(std::string_view base) const {
   return settings != nullptr && settings->mode == SequenceMode::registers;
 }
 
+std::optional<PeriodUnit> Registers::period_unit(std::string_view base) const {
+  const SequenceSettings* const settings = settings_.find(std::string(base));
+  if (settings == nullptr || settings->periods.rule == nullptr) return std::nullopt;
+  return settings->periods.rule->unit();
+}
+
+std::int64_t Registers::stopped() const {
+  return std::ranges::count_if(held_,
+                               [this](const auto& one) { return !stopped(one.second).ok(); });
+}
+
 // --- which period it is
 
 Result<Registers::Held*> Registers::open(std::string_view name) {

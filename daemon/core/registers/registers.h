@@ -55,6 +55,10 @@ class Registers {
   Status list(std::string_view name, const Page& page, Paged done);
   // Whether the configuration has a register of that name.
   bool has(std::string_view base) const;
+  // Of its periods; nothing: it has none, or is not configured.
+  std::optional<PeriodUnit> period_unit(std::string_view base) const;
+  // Periods that are stopped.
+  std::int64_t stopped() const;
   // What the store has lost of the period becomes void, also while it is stopped. The answer has
   // the highest number.
   Status raise(std::string_view name, Wanted wanted);

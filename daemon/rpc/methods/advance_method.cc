@@ -8,7 +8,7 @@
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
-#include "daemon/rpc/register_stamps.h"
+#include "daemon/rpc/register_records.h"
 #include "daemon/rpc/rights.h"
 #include "daemon/rpc/sequence_names.h"
 #include "protocol/values/value_writer.h"

@@ -15,7 +15,7 @@
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
-#include "daemon/rpc/register_stamps.h"
+#include "daemon/rpc/register_records.h"
 #include "daemon/rpc/rights.h"
 
 namespace seqd {

@@ -13,6 +13,7 @@
 #include "daemon/rpc/history/history_packing.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/page_options.h"
+#include "daemon/rpc/register_records.h"
 #include "daemon/rpc/rights.h"
 #include "daemon/rpc/sequence_names.h"
 
@@ -295,7 +296,23 @@ void forgotten_facts(AuditFacts& facts) {
 
 }  // namespace
 
+// True: the name is a register's, and the request is answered by it.
+bool explain_of_register(const MethodContext& context, Session& session, const Message& message) {
+  ValueReader params = message.params;
+  const auto name = message.param_count == 2 ? params.read_text() : std::nullopt;
+  if (!name || context.registers == nullptr || !context.registers->has(base_of(*name)))
+    return false;
+  Status status = check_name_with_period(context.limits, *name);
+  if (status.ok()) status = check_may_take(context, session.peer, base_of(*name));
+  if (status.ok())
+    explain_number(context, session, message, *name, params);
+  else
+    answer_error(session, message.msgid, status);
+  return true;
+}
+
 void method_explain(const MethodContext& context, Session& session, const Message& message) {
+  if (explain_of_register(context, session, message)) return;
   ValueReader params = message.params;
   const auto given = read_name(context, session, message, params,
                                "explain takes a name, and an ID or a text of one");

@@ -10,7 +10,7 @@
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
-#include "daemon/rpc/register_stamps.h"
+#include "daemon/rpc/register_records.h"
 #include "daemon/rpc/rights.h"
 #include "daemon/rpc/sequence_names.h"
 #include "protocol/limits.h"
@@ -131,40 +131,6 @@ Result<Asked> read_asked(const MethodContext& context, const Message& message, K
 }
 
 // --- answers
-
-void pack_stamp(Packer& packer, const Stamp& stamp) {
-  packer.pack_map(2);
-  pack_pair(packer, "at_ms", stamp.at_ms);
-  pack_said(packer, "by", stamp.by);
-}
-
-void pack_record(Packer& packer, const NumberRecord& record) {
-  packer.pack_map(8);
-  pack_pair(packer, "number", record.number);
-  pack_said(packer, "text", record.text);
-  pack_text(packer, "period", record.period);
-  pack_pair(packer, "state", std::string_view(number_state_word(record.state)));
-  pack_said(packer, "key", record.key);
-  packer.pack("assigned");
-  pack_stamp(packer, record.assigned);
-  packer.pack("confirmed");
-  if (record.state == NumberState::confirmed) {
-    pack_stamp(packer, record.confirmed);
-  } else {
-    packer.pack_nil();
-  }
-  packer.pack("former");
-  packer.pack_array(static_cast<std::uint32_t>(record.former.size()));
-  for (const FormerKey& former : record.former) {
-    packer.pack_map(4);
-    pack_said(packer, "key", former.key);
-    packer.pack("assigned");
-    pack_stamp(packer, former.assigned);
-    packer.pack("cancelled");
-    pack_stamp(packer, former.cancelled);
-    pack_said(packer, "reason", former.reason);
-  }
-}
 
 Status error_of(const RegisterAnswer& answer, const std::string& name, const std::string& key) {
   const std::string number = std::to_string(answer.record.number);

@@ -163,7 +163,7 @@ TEST_CASE("WhatIsNoRegisterOrNoPeriodIsRefusedWithWords", "[rpc][register]") {
   CHECK(assign("invoices@2024") == ErrorCode::BAD_REQUEST);  // has not begun
   CHECK(assign("invoices@12") == ErrorCode::BAD_REQUEST);
   CHECK(assign("tickets@2023") == ErrorCode::BAD_REQUEST);
-  for (const char* method : {"next", "next_text", "explain", "gaps", "audit"})
+  for (const char* method : {"next", "next_text", "gaps", "audit"})
     CHECK(office.code(request(method, "invoices", 1)) == ErrorCode::WRONG_MODE);
   CHECK(office.code(request("drain", "invoices"), 0) == ErrorCode::WRONG_MODE);
   CHECK(office.code(request("purge", "invoices", 2, "\xc2"), 0) == ErrorCode::WRONG_MODE);
@@ -221,6 +221,24 @@ TEST_CASE("AStoreThatHasLessThanItHadStopsTheRegisterUntilItIsAdvanced", "[rpc][
   CHECK(lost.former.at(0).cancelled.by == "host:0:1");
   CHECK(office.assign("c").at("number") == "5");
   CHECK(office.assign("a").at("number") == "1");
+}
+
+TEST_CASE("ExplainShowsTheKeyOfANumberOrWhyItIsVoid", "[rpc][register]") {
+  Office office;
+  office.assign("a");
+  office.assign("b");
+  office.by(1'000, request("cancel", "invoices", 3, text("b") + text("withdrawn")));
+  const auto said = [&](const std::string& id, UserId user = 1'000) {
+    return map_of(office.by(user, request("explain", "invoices", 2, id)));
+  };
+  CHECK((said("\x01").at("answer") == "assigned" && said("\x01").at("record.key") == "a"));
+  CHECK(said("\x02", 0).at("text").find("for the key \"b\" by host:1000:1: withdrawn") !=
+        std::string::npos);
+  CHECK(said("\x03").at("answer") == "not_issued");
+  CHECK(office.code(request("explain", "invoices", 2, "\x01"), kOther) == ErrorCode::DENIED);
+  CHECK(office.code(request("explain", "invoices", 2, std::string(1, '\0'))) ==
+        ErrorCode::BAD_REQUEST);
+  CHECK(office.code(request("explain", "invoices@2024", 2, "\x01")) == ErrorCode::BAD_REQUEST);
 }
 
 TEST_CASE("RegistersAreAmongTheRowsOfAList", "[rpc][register]") {

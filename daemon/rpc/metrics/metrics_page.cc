@@ -175,6 +175,7 @@ bool MetricsPage::totals(MetricsText& text) {
   const SequenceAccounts& accounts = source_.table.accounts();
   const SequenceBudgets& budgets = source_.table.budgets();
   const bool inserts = source_.inserts != nullptr;
+  const bool keeps = source_.registers != nullptr;
   text.begin(kIssued);
   text.sample(kIssued, {}, accounts.issued_here() + (inserts ? source_.inserts->inserted() : 0));
   text.begin(kGaps);
@@ -183,13 +184,16 @@ bool MetricsPage::totals(MetricsText& text) {
                 budgets.gap_ids().at(at));
   }
   text.begin(kWaiting);
-  text.sample(kWaiting, {}, budgets.waiting() + (inserts ? source_.inserts->waiting() : 0));
+  text.sample(kWaiting, {},
+              budgets.waiting() + (inserts ? source_.inserts->waiting() : 0) +
+                  (keeps ? source_.registers->waiting() : 0));
   text.begin(kSequences);
   text.sample(kSequences, {},
               static_cast<std::int64_t>(source_.table.sequences().size() +
-                                        (inserts ? source_.inserts->size() : 0)));
+                                        (inserts ? source_.inserts->size() : 0) +
+                                        (keeps ? source_.registers->size() : 0)));
   text.begin(kStopped);
-  text.sample(kStopped, {}, accounts.sums().stopped);
+  text.sample(kStopped, {}, accounts.sums().stopped + (keeps ? source_.registers->stopped() : 0));
   text.begin(kEnding);
   text.sample(kEnding, {},
               static_cast<std::int64_t>(

@@ -23,6 +23,7 @@ struct MetricsSource {
   const Server& server;
   const Clock& clock;
   const InsertQueues* inserts = nullptr;  // null: no sequence inserts
+  const Registers* registers = nullptr;   // null: there are none
 };
 
 class MetricsPage {

@@ -224,6 +224,8 @@ def test_APersonUsesTheRegisterWithSeqctl(make_daemon, scratch):
     assert said.startswith(f"INV-{YEAR}-00002 void order-2: customer"), said
     assert "KEY_CONFIRMED" in host.seqctl("cancel", "invoices", "order-1", "--reason", "no", expect=1).stderr
     assert "NO_KEY" in host.seqctl("confirm", "invoices", "order-9", expect=1).stderr
+    assert 'void, and belongs to no key: cancelled for the key "order-2"' in host.seqctl(
+        "explain", "invoices", f"INV-{YEAR}-00002").stdout
     bulk = scratch / "bulk.csv"
     bulk.write_text('key,state\norder-3,confirmed\norder-4,cancelled,"a, b"\norder-5,confirmed\nnonsense\n')
     settled = host.seqctl("settle", "invoices", str(bulk), expect=1)
