@@ -144,7 +144,8 @@ void explain_number(const MethodContext& context, Session& session,
       }
     });
   };
-  asked(session, message, context.registers->list(whole, page, std::move(answer)));
+  asked(session, message,
+        context.registers->list(whole, page, {session.id, session.peer.uid}, std::move(answer)));
 }
 
 }  // namespace seqd

@@ -61,7 +61,8 @@ void Server::refuse_waiting(const Session& session) {
   };
   services_.table.cancel(session.id, why);
   if (services_.inserts != nullptr) services_.inserts->cancel(session.id, why);
-  if (services_.registers != nullptr) services_.registers->cancel(session.id, why);
+  if (services_.registers != nullptr && !may_administer(services_.control, session.peer).given)
+    services_.registers->cancel(session.id, why);
 }
 
 Session& Server::open(const Peer& peer, Transport& transport) {

@@ -2,6 +2,7 @@
 // it is called and is answered when the test delivers it; the next writes can be lost. One thread.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -44,9 +45,11 @@ class MemoryRegister final : public RegisterStore {
     }
     for (const auto& [at, record] : records) {
       if (at.first == query.place.period && record.state == NumberState::free &&
-          reading.free.size() < query.free)
+          (query.newest_free || reading.free.size() < query.free))
         reading.free.push_back(record);
     }
+    if (query.newest_free) std::reverse(reading.free.begin(), reading.free.end());
+    if (reading.free.size() > query.free) reading.free.resize(query.free);
     later([done, reading] { done(reading); });
   }
 

@@ -112,7 +112,6 @@ void RequestQueue::start() {
 
 void RequestQueue::end_round(Round& round,
                              const std::function<bool(Request&, std::size_t)>& settle) {
-  answering_ = true;
   std::vector<std::unique_ptr<Request>> sent = std::exchange(sent_, {});
   const auto first = queue_.begin();
   for (std::size_t at = 0; at < sent.size(); ++at) {
@@ -127,7 +126,6 @@ void RequestQueue::end_round(Round& round,
     }
   }
   sent.clear();
-  answering_ = false;
   if (!round.failed) {
     error_ = {};
     backoff_.reset();

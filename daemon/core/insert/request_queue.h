@@ -71,8 +71,6 @@ class RequestQueue {
 
   const std::string& name() const { return name_; }
   bool in_flight() const { return !sent_.empty(); }
-  // Nothing waits, and none of its callers is being answered: it may be destroyed.
-  bool idle() const { return queue_.empty() && sent_.empty() && !answering_; }
   std::int64_t waiting() const { return static_cast<std::int64_t>(queue_.size() + sent_.size()); }
   std::string_view state_name() const;
   const Status& error() const { return error_; }
@@ -119,7 +117,6 @@ class RequestQueue {
   std::multimap<std::int64_t, Requests::iterator> by_deadline_;
   std::multimap<SessionId, Requests::iterator> by_session_;
   std::vector<std::unique_ptr<Request>> sent_;  // at the store
-  bool answering_ = false;                      // end_round() is under way
   Backoff backoff_;
   std::int64_t pause_limit_ms_ = 1;  // after a round that others won
   OneShot pause_timer_{context_.timers};

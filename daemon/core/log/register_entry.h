@@ -20,12 +20,12 @@ struct PeriodReached {
 
 // Replaces what is known of the register of that name in the store of the scope.
 struct RegisterReached {
-  static constexpr std::size_t kMostPeriods = 4;
+  static constexpr std::size_t kMostPeriods = 8;
   static constexpr std::size_t kMostPeriodBytes = 32;
 
   ScopeId scope = 0;
   std::string name;                    // in the store: CounterBinding::key
-  std::vector<PeriodReached> periods;  // 1 to kMostPeriods; the one that changed last is the last
+  std::vector<PeriodReached> periods;  // 1 to kMostPeriods, in the order of their names
   bool operator==(const RegisterReached&) const = default;
 };
 

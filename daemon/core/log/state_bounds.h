@@ -27,7 +27,7 @@ class StateBounds {
   static constexpr std::int64_t kFormBytes = 3;
   static constexpr std::int64_t kBlockEndBytes = 64;
   // A register (RegisterReached) without its name.
-  static constexpr std::int64_t kRegisterBytes = 192;
+  static constexpr std::int64_t kRegisterBytes = 384;
   // What the configuration counts for a sequence, texts included.
   static constexpr std::int64_t kTypicalSequenceBytes = 640;
 

@@ -18,7 +18,7 @@ Status StateImage::apply_one(const RegisterReached& entry) {
   if (!scopes.contains(entry.scope))
     return corrupt("a register of a scope that was not defined", entry.scope);
   const bool counts = std::ranges::all_of(entry.periods, [](const PeriodReached& one) {
-    return one.number > 0 && one.period.size() <= RegisterReached::kMostPeriodBytes;
+    return one.number >= 0 && one.period.size() <= RegisterReached::kMostPeriodBytes;
   });
   if (entry.name.empty() || entry.periods.empty() ||
       entry.periods.size() > RegisterReached::kMostPeriods || !counts)

@@ -20,16 +20,30 @@ std::int64_t KnownRegisters::reached(const Key& key, const std::string& period) 
 }
 
 void KnownRegisters::note(const Key& key, const std::string& period, std::int64_t number) {
-  ASSERT(number > 0 && period.size() <= RegisterReached::kMostPeriodBytes);
-  if (reached(key, period) >= number) return;
+  if (reached(key, period) < number) put(key, period, number);
+}
+
+void KnownRegisters::set(const Key& key, const std::string& period, std::int64_t number) {
+  if (reached(key, period) != number) put(key, period, number);
+}
+
+// Names of periods are in the order of time: the earliest leaves.
+void KnownRegisters::put(const Key& key, const std::string& period, std::int64_t number) {
+  ASSERT(number >= 0 && period.size() <= RegisterReached::kMostPeriodBytes);
   RegisterReached& known = known_[key];
   known.scope = key.first;
   known.name = key.second;
-  std::erase_if(known.periods,
-                [&period](const PeriodReached& one) { return one.period == period; });
-  if (known.periods.size() == RegisterReached::kMostPeriods)
-    known.periods.erase(known.periods.begin());
-  known.periods.push_back({period, number});
+  std::vector<PeriodReached>& periods = known.periods;
+  const auto at = std::ranges::lower_bound(periods, period, {}, &PeriodReached::period);
+  const bool is_full = periods.size() == RegisterReached::kMostPeriods;
+  if (at != periods.end() && at->period == period) {
+    at->number = number;
+  } else if (is_full && at == periods.begin()) {
+    return;
+  } else {
+    periods.insert(at, {period, number});
+    if (is_full) periods.erase(periods.begin());
+  }
   log_.append(known);
 }
 

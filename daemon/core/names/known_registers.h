@@ -30,12 +30,17 @@ class KnownRegisters {
   std::size_t size() const { return known_.size(); }
   // 0: no number of that period is known.
   std::int64_t reached(const Key& key, const std::string& period) const;
-  // The store has that number. Nothing happens if a higher one is known.
+  // The store has that number. Nothing happens if a higher one is known, or if later periods fill
+  // the entry.
   void note(const Key& key, const std::string& period, std::int64_t number);
+  // An operator has accepted what the store has, which may be less.
+  void set(const Key& key, const std::string& period, std::int64_t number);
   // The registers of a scope of which a number is known.
   std::vector<const RegisterReached*> of(ScopeId scope) const;
 
  private:
+  void put(const Key& key, const std::string& period, std::int64_t number);
+
   RemainderLog& log_;
   std::map<Key, RegisterReached> known_;
 };

@@ -9,6 +9,9 @@
 namespace seqd {
 namespace {
 
+// A number that was cancelled for so many keys is void: its record has to stay readable.
+constexpr std::size_t kMostFormer = 100;
+
 using Answer = RegisterAnswer::Kind;
 
 using Kind = RegisterQueue::Wanted::Kind;
@@ -38,6 +41,21 @@ Status unreadable(const RegisterReading& reading, const RegisterQueue::Wanted& w
 bool had(const NumberRecord& record, const std::string& key) {
   return std::any_of(record.former.begin(), record.former.end(),
                      [&key](const FormerKey& former) { return former.key == key; });
+}
+
+// Of a number that was cancelled for the key. Another key that has it now is not shown.
+RegisterAnswer answer_of_former(const NumberRecord& found, const RegisterQueue::Wanted& wanted) {
+  NumberRecord record = found;
+  if (!found.key.empty()) {
+    std::erase_if(record.former,
+                  [&wanted](const FormerKey& former) { return former.key != wanted.key; });
+    record.state = NumberState::voided;
+    record.key.clear();
+    record.assigned = record.former.back().assigned;
+    record.confirmed = {};
+  }
+  if (wanted.allowed && !wanted.allowed(record)) return {Answer::denied, {}};
+  return {wanted.kind == Kind::cancel ? Answer::done : Answer::cancelled, std::move(record)};
 }
 
 }  // namespace
@@ -110,6 +128,7 @@ void RegisterQueue::read() {
     if (by_number(wanted)) query.numbers.push_back(wanted.number);
   }
   if (period_.may_refill) query.free = query.keys.size();
+  query.newest_free = period_.refills_newest;
   store_.read_register(query, [this](const Result<RegisterReading>& reading) {
     if (!reading.ok()) return failed(reading.status());
     decide(*reading);
@@ -244,9 +263,12 @@ void RegisterQueue::decide_assign(Decision& decision, Pending& pending) const {
 // In parts, where many are lost: the rest is of the next round.
 void RegisterQueue::decide_raise(Decision& decision, Pending& pending) const {
   const Wanted& wanted = pending.wanted;
-  pending.answer = {decision.reading.closed ? Answer::closed : Answer::done, {}};
-  pending.answer.record.number = decision.reading.highest;
-  pending.is_answered = decision.reading.closed || decision.reading.highest >= wanted.number;
+  const RegisterReading& reading = decision.reading;
+  const bool has_all = reading.highest >= wanted.number ||
+                       (reading.highest == 0 && decision.settings.binding.first_id > wanted.number);
+  pending.answer = {reading.closed && !has_all ? Answer::closed : Answer::done, {}};
+  pending.answer.record.number = reading.highest;
+  pending.is_answered = reading.closed || has_all;
   if (pending.is_answered) return;
   for (std::size_t left = kMostRequests; left > 0 && decision.next <= wanted.number; --left) {
     RegisterChange change;
@@ -266,13 +288,15 @@ void RegisterQueue::decide_end(Decision& decision, Pending& pending) const {
   const auto& found = decision.record_for(wanted);
   const bool is_its = found && found->key == wanted.key;
   const bool is_here = is_its && found->period == place_.period;
+  // Its assign is in this round.
+  if (!found && by_key(wanted) && decision.assigned.contains(wanted.key)) return;
   if (!is_here || found->state != NumberState::assigned) {
     pending.is_answered = true;
     pending.answer = {Answer::no_key, {}};
     if (is_its) pending.answer = {is_cancel ? Answer::confirmed : Answer::done, *found};
     if (is_its && !is_here) pending.answer.kind = Answer::elsewhere;
     if (!is_its && found && had(*found, wanted.key))
-      pending.answer = {is_cancel ? Answer::done : Answer::cancelled, *found};
+      pending.answer = answer_of_former(*found, wanted);
     return;
   }
   if (wanted.allowed && !wanted.allowed(*found)) {
@@ -290,7 +314,8 @@ void RegisterQueue::decide_end(Decision& decision, Pending& pending) const {
   change.key = wanted.key;
   change.reason = wanted.reason;
   change.stamp = {decision.wall_ms, wanted.by};
-  change.free = is_cancel && period_.may_refill && !decision.reading.closed;
+  change.free = is_cancel && period_.may_refill && !decision.reading.closed &&
+                found->former.size() < kMostFormer;
   NumberRecord record = *found;
   if (is_cancel) {
     record.former.push_back({record.key, record.assigned, change.stamp, change.reason});

@@ -39,6 +39,7 @@ struct RegisterQuery {
   std::vector<std::string> keys;      // whose records are wanted, of any period
   std::vector<std::int64_t> numbers;  // the same, of this period
   std::size_t free = 0;               // how many free numbers are wanted, at most
+  bool newest_free = false;           // the highest of them; else the lowest
 };
 
 // The number of a key or a number that was asked for, whose record cannot be read.
@@ -54,7 +55,7 @@ struct RegisterReading {
   bool closed = false;       // the period
   std::vector<std::optional<NumberRecord>> of_keys;
   std::vector<std::optional<NumberRecord>> of_numbers;
-  std::vector<NumberRecord> free;            // the lowest first
+  std::vector<NumberRecord> free;            // in that order
   std::vector<UnreadableNumber> unreadable;  // they are empty among the others
 };
 

@@ -13,6 +13,7 @@ namespace {
 
 // Each has a page in memory for a while.
 constexpr std::size_t kMostListings = 64;
+constexpr std::ptrdiff_t kMostListingsOfUser = 16;
 constexpr std::int64_t kLookAgainMs = 50;
 
 Status no_register(const std::string& name, const SequenceSettings* settings) {
@@ -53,15 +54,18 @@ Status Registers::ask(std::string_view name, Wanted wanted) {
   return (*held)->queue->add(std::move(wanted));
 }
 
-Status Registers::list(std::string_view name, const Page& page, Paged done) {
+Status Registers::list(std::string_view name, const Page& page, const Asker& asker, Paged done) {
   const Result<Held*> held = open(name);
   if (!held.ok()) return held.status();
   if (Status why = stopped(**held); !why.ok()) return why;
-  if (listings_.size() >= kMostListings)
+  const auto of_user = std::ranges::count(
+      listings_, asker.user, [](const std::unique_ptr<Listing>& one) { return one->asker.user; });
+  if (listings_.size() >= kMostListings || of_user >= kMostListingsOfUser)
     return {ErrorCode::BUSY, "other requests for pages of registers wait; try again shortly"};
   auto listing = std::make_unique<Listing>(context_.timers);
   listing->name = name;
   listing->page = page;
+  listing->asker = asker;
   listing->done = std::move(done);
   listing->deadline_ms = context_.clock.monotonic_ms() + (*settings_of(**held))->wait_timeout_ms;
   listings_.push_back(std::move(listing));
@@ -79,9 +83,9 @@ void Registers::look(Listings::iterator at) {
                      context_.clock.monotonic_ms() < listing.deadline_ms;
   if (waits) return listing.timer.start(kLookAgainMs, [this, at] { look(at); });
   auto answer = [this, at](Result<std::vector<NumberRecord>> found) {
-    const std::unique_ptr<Listing> over = std::move(*at);
+    const Paged done = std::move((*at)->done);
     listings_.erase(at);
-    over->done(std::move(found));
+    done(std::move(found));
   };
   if (!place.ok()) return listing.timer.start(0, [answer, why = place.status()] { answer(why); });
   stores_.at((*held)->store)
@@ -95,41 +99,24 @@ Status Registers::raise(std::string_view name, Wanted wanted) {
   const Result<Held*> opened = open(name);
   if (!opened.ok()) return opened.status();
   Held& held = **opened;
+  const StoreScope& scope = scope_of(held);
+  if (!scope.verified() && !scope.restored()) {
+    if (scope.refuses()) return scope.last_error();
+    return {ErrorCode::UNAVAILABLE,
+            "the store \"" + held.store + "\" was not compared with the log yet; try again"};
+  }
   if (held.raising == nullptr) held.raising = make_queue(held.queue->name(), held, true);
   wanted.kind = Wanted::Kind::raise;
   wanted.number = table_.registers().reached(key_of(held), held.period_name());
-  wanted.done = [&held, done = std::move(wanted.done)](const Result<RegisterAnswer>& answer) {
-    if (answer.ok() && answer->kind == RegisterAnswer::Kind::done) held.regressed = {};
+  wanted.done = [this, &held, done = std::move(wanted.done)](const Result<RegisterAnswer>& answer) {
+    if (answer.ok() && answer->kind == RegisterAnswer::Kind::done) {
+      held.regressed = {};
+      // Less, where the register begins with a higher number now.
+      table_.registers().set(key_of(held), held.period_name(), answer->record.number);
+    }
     done(answer);
   };
   return held.raising->add(std::move(wanted));
-}
-
-std::vector<std::string> Registers::known(std::string_view store) const {
-  const StoreScope* const scope = table_.scopes().find(store);
-  if (scope == nullptr) return {};
-  std::vector<std::string> names;
-  for (const RegisterReached* known : table_.registers().of(scope->id())) {
-    for (const PeriodReached& one : known->periods)
-      names.push_back(one.period.empty() ? known->name : period_sequence(known->name, one.period));
-  }
-  return names;
-}
-
-bool Registers::has(std::string_view base) const {
-  const SequenceSettings* const settings = settings_.find(std::string(base));
-  return settings != nullptr && settings->mode == SequenceMode::registers;
-}
-
-std::optional<PeriodUnit> Registers::period_unit(std::string_view base) const {
-  const SequenceSettings* const settings = settings_.find(std::string(base));
-  if (settings == nullptr || settings->periods.rule == nullptr) return std::nullopt;
-  return settings->periods.rule->unit();
-}
-
-std::int64_t Registers::stopped() const {
-  return std::ranges::count_if(held_,
-                               [this](const auto& one) { return !stopped(one.second).ok(); });
 }
 
 // --- which period it is
@@ -188,20 +175,23 @@ Result<Registers::Held*> Registers::make(const std::string& name, const std::str
                       "\" has leased ranges and issues IDs: take them with next, or "
                       "give the register another name");
   }
-  drop_idle(base);
+  // Not now: a caller of one of them may be answered.
+  sweep_timer_.start(0, [this] { drop_idle(); });
   Held& held = held_.emplace(name, std::move(made)).first->second;
   held.queue = make_queue(name, held, false);
   return &held;
 }
 
-// Another period begins: those before it are rarely asked for again.
-void Registers::drop_idle(const std::string& base) {
-  std::erase_if(held_, [&base](const auto& one) {
+// Of a register with periods, those before the present one are rarely asked for again.
+void Registers::drop_idle() {
+  const std::int64_t now_s = context_.clock.wall_ms() / 1'000;
+  std::erase_if(held_, [now_s](const auto& one) {
     const Held& held = one.second;
-    const auto is_idle = [](const std::unique_ptr<RegisterQueue>& queue) {
-      return queue == nullptr || queue->idle();
+    const auto waits = [](const std::unique_ptr<RegisterQueue>& queue) {
+      return queue != nullptr && queue->waiting() > 0;
     };
-    return held.base == base && held.regressed.ok() && is_idle(held.queue) && is_idle(held.raising);
+    return held.period && held.period->end_s <= now_s && held.regressed.ok() &&
+           !waits(held.queue) && !waits(held.raising);
   });
 }
 
@@ -214,6 +204,9 @@ std::unique_ptr<RegisterQueue> Registers::make_queue(const std::string& name, He
   };
   period.place = [this, &held, raises] { return place_of(held, raises); };
   period.may_refill = refill_of(held);
+  // Those of former days stay free, and are the lowest.
+  const auto settings = settings_of(held);
+  period.refills_newest = settings.ok() && (*settings)->refill.when == Refill::day;
   period.text = [this, &held](std::int64_t number, std::int64_t wall_ms) {
     return text_of(held, number, wall_ms);
   };
@@ -225,8 +218,10 @@ std::unique_ptr<RegisterQueue> Registers::make_queue(const std::string& name, He
 RegisterQueue::MayRefill Registers::refill_of(const Held& held) const {
   const auto settings = settings_of(held);
   if (!settings.ok() || (*settings)->refill.when == Refill::never) return nullptr;
+  if ((*settings)->refill.when == Refill::always)
+    return [](const NumberRecord&, std::int64_t) { return true; };
   return [day = (*settings)->refill.day](const NumberRecord& record, std::int64_t wall_ms) {
-    return day == nullptr || day->at(record.assigned.at_ms / 1'000) == day->at(wall_ms / 1'000);
+    return day != nullptr && day->at(record.assigned.at_ms / 1'000) == day->at(wall_ms / 1'000);
   };
 }
 
@@ -308,49 +303,6 @@ std::string Registers::text_of(const Held& held, std::int64_t number, std::int64
   if (held.period) wall_s = std::clamp(wall_s, held.period->begin_s, held.period->end_s - 1);
   const IdFormat* const format = settings.ok() ? (*settings)->text.compiled.get() : nullptr;
   return format == nullptr ? std::to_string(number) : format->write(held.base, number, wall_s);
-}
-
-// --- all of them
-
-void Registers::cancel(SessionId session, const Refusal& why) {
-  for (RequestQueue* const queue : accounts_.waited_for_by(session)) {
-    const Status refused = why ? why(queue->name()) : Status();
-    if (!why || !refused.ok()) queue->cancel(session, refused);
-  }
-}
-
-void Registers::begin_stop(const Status& why) {
-  ending_ = why;
-  for (const auto& [name, held] : held_) {
-    held.queue->begin_stop(why);
-    if (held.raising) held.raising->begin_stop(why);
-  }
-}
-
-bool Registers::settled() const {
-  return std::ranges::none_of(held_, [](const auto& one) {
-    return one.second.queue->in_flight() || (one.second.raising && one.second.raising->in_flight());
-  });
-}
-
-Registers::View Registers::view_of(const std::string& name, const Held& held) const {
-  View view{name, held.store, held.queue.get(), 0, stopped(held)};
-  if (const StoreScope* const scope = table_.scopes().find(held.store); scope != nullptr)
-    view.highest = table_.registers().reached({scope->id(), held.base}, held.period_name());
-  return view;
-}
-
-std::optional<Registers::View> Registers::view(std::string_view name) const {
-  const auto found = held_.find(name);
-  if (found == held_.end()) return std::nullopt;
-  return view_of(found->first, found->second);
-}
-
-std::vector<Registers::View> Registers::views(std::string_view after, std::size_t most) const {
-  std::vector<View> out;
-  for (auto one = held_.upper_bound(after); one != held_.end() && out.size() < most; ++one)
-    out.push_back(view_of(one->first, one->second));
-  return out;
 }
 
 }  // namespace seqd

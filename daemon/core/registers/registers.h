@@ -33,6 +33,10 @@ class Registers {
     std::optional<NumberState> state;  // only those
     std::size_t limit = 0;
   };
+  struct Asker {
+    SessionId session = 0;
+    UserId user = 0;
+  };
   // A period that was used since the start.
   struct View {
     std::string name;
@@ -52,9 +56,11 @@ class Registers {
   // `name`: of a register, and of its period or the present one. Each answers once, later; an
   // error: never. NO_SEQUENCE, WRONG_MODE, BAD_REQUEST, CONFIG, BUSY, SEQ_REGRESSED, UNAVAILABLE.
   Status ask(std::string_view name, Wanted wanted);
-  Status list(std::string_view name, const Page& page, Paged done);
+  Status list(std::string_view name, const Page& page, const Asker& asker, Paged done);
   // Whether the configuration has a register of that name.
   bool has(std::string_view base) const;
+  // Of that period, or the present one, as far as it is known here.
+  std::optional<std::int64_t> highest(std::string_view name) const;
   // Of its periods; nothing: it has none, or is not configured.
   std::optional<PeriodUnit> period_unit(std::string_view base) const;
   // Periods that are stopped.
@@ -62,8 +68,7 @@ class Registers {
   // What the store has lost of the period becomes void, also while it is stopped. The answer has
   // the highest number.
   Status raise(std::string_view name, Wanted wanted);
-  // The periods of the store of which a number is known, as names; those that are not configured
-  // any more as well.
+  // The periods of the store of which a number is known, as names: those that are configured.
   std::vector<std::string> known(std::string_view store) const;
 
   // Drops what the session waits for. With `why`: only where that is an error, which is the answer.
@@ -91,6 +96,7 @@ class Registers {
     explicit Listing(Timers& timers) : timer(timers) {}
     std::string name;
     Page page;
+    Asker asker;
     Paged done;
     std::int64_t deadline_ms = 0;
     OneShot timer;
@@ -101,7 +107,7 @@ class Registers {
   Result<Held*> open(std::string_view name);
   Result<Held*> make(const std::string& name, const std::string& base,
                      const SequenceSettings& settings, std::optional<Period> period);
-  void drop_idle(const std::string& base);
+  void drop_idle();
   RegisterQueue::MayRefill refill_of(const Held& held) const;
   std::unique_ptr<RegisterQueue> make_queue(const std::string& name, Held& held, bool raises);
   // The settings of a register that is configured as it was opened.
@@ -124,6 +130,7 @@ class Registers {
   std::set<KnownRegisters::Key> counted_;  // by SequenceBudgets, beside those that are known
   std::map<std::string, Held, std::less<>> held_;
   Listings listings_;
+  OneShot sweep_timer_{context_.timers};
   Status ending_;
   Lifetime alive_;
 };

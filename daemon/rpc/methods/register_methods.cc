@@ -164,10 +164,13 @@ Status error_of(const RegisterAnswer& answer, const std::string& name, const std
   return {};
 }
 
-// True: it may go on; else it is answered.
+// True: it may go on; else it is answered. Administrators need no right to take numbers, but for
+// that.
 bool check_register(const MethodContext& context, Session& session, const Message& message,
                     std::string_view name) {
-  Status status = check_may_take(context, session.peer, base_of(name));
+  const bool takes = message.method == "assign";
+  const bool administers = !takes && may_administer(context.control, session.peer).given;
+  Status status = administers ? Status() : check_may_take(context, session.peer, base_of(name));
   if (status.ok() && context.registers == nullptr)
     status = {ErrorCode::CONFIG, "this daemon keeps no registers"};
   if (!status.ok()) answer_error(session, message.msgid, status);
@@ -244,6 +247,22 @@ Result<Registers::Page> read_page(ValueReader& params) {
   return page;
 }
 
+// Whether records were left out, so that the reply has not many times the bytes of most.
+bool cut_to_reply(std::vector<NumberRecord>& records) {
+  constexpr std::size_t kMostBytes = 1 << 20;
+  std::size_t bytes = 0;
+  for (std::size_t at = 0; at < records.size(); ++at) {
+    const NumberRecord& record = records[at];
+    bytes += 256 + record.key.size() + record.text.size();
+    for (const FormerKey& former : record.former)
+      bytes += 128 + former.key.size() + former.reason.size();
+    if (bytes <= kMostBytes || at == 0) continue;
+    records.resize(at);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void method_assign(const MethodContext& context, Session& session, const Message& message) {
@@ -284,11 +303,12 @@ void method_records(const MethodContext& context, Session& session, const Messag
   const bool sees_all = may_administer(context.control, session.peer).given;
   asked(session, message,
         context.registers->list(
-            *name, page,
+            *name, page, {session.id, session.peer.uid},
             [reply = defer(context, session, message, *name), limit = page.limit, sees_all,
              user = session.peer.uid](Result<std::vector<NumberRecord>> found) {
               if (!found.ok()) return reply.fail(found.status());
-              const bool more = found->size() == limit;
+              const bool cut = cut_to_reply(*found);
+              const bool more = cut || found->size() == limit;
               const std::int64_t after = more ? found->back().number : 0;
               if (!sees_all) {
                 std::erase_if(*found, [user](const NumberRecord& record) {

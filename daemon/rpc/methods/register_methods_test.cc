@@ -241,6 +241,111 @@ TEST_CASE("ExplainShowsTheKeyOfANumberOrWhyItIsVoid", "[rpc][register]") {
   CHECK(office.code(request("explain", "invoices@2024", 2, "\x01")) == ErrorCode::BAD_REQUEST);
 }
 
+TEST_CASE("AnOlderCopyThatLostNothingOfAClosedPeriodIsAdvanced", "[rpc][register]") {
+  Office office;
+  office.assign("a", "invoices@2022");
+  CHECK(office.by(0, request("close", "invoices@2022")).id() == 1);
+  CHECK(office.by(0, request("advance", "invoices@2022")).id() == 2);
+  office.world.numbers.records.clear();
+  CHECK(office.by(0, request("advance", "invoices@2022")).code == ErrorCode::OK);
+}
+
+TEST_CASE("AStoreIsRaisedForRegistersThatAreConfiguredAsTheyWere", "[rpc][register]") {
+  Office office;
+  office.assign("a", "invoices@2022");
+  office.assign("b");
+  office.assign("c", "tickets");
+  CHECK(office.world.registers->known("default") ==
+        std::vector<std::string>{"invoices@2022", "invoices@2023", "tickets"});
+  CHECK(office.world.registers->known("other").empty());
+  auto& configured = office.world.core.settings.by_name;
+  configured.erase("tickets");
+  configured.at("invoices").periods.rule = nullptr;
+  CHECK(office.world.registers->known("default").empty());
+}
+
+TEST_CASE("AdministratorsNeedNoRightToTakeNumbers", "[rpc][register]") {
+  Office office;
+  office.assign("a", "invoices@2022");
+  office.world.core.settings.by_name.at("invoices").access.allow.compiled = {false, {1'000}, {}};
+  const UserId administrator = ScriptedControl::kUser;
+  CHECK(office.code(request("records", "invoices@2022"), administrator) == ErrorCode::OK);
+  CHECK(office.code(request("confirm", "invoices", 2, text("a")), administrator) == ErrorCode::OK);
+  CHECK(office.code(request("close", "invoices@2022"), administrator) == ErrorCode::OK);
+  CHECK(office.code(request("records", "invoices@2022"), kOther) == ErrorCode::DENIED);
+}
+
+TEST_CASE("WhatWasCancelledDoesNotShowWhoHasTheNumberNow", "[rpc][register]") {
+  Office office;
+  SequenceSettings& tickets = office.world.core.settings.by_name.at("tickets");
+  tickets.refill.when = Refill::always;
+  office.assign("a", "tickets");
+  const std::string cancel =
+      request("cancel", "tickets", 4, text("a") + text("withdrawn") + number_option(1));
+  CHECK(map_of(office.by(1'000, cancel)).at("state") == "free");
+  CHECK(map_of(office.by(kOther, request("assign", "tickets", 2, text("b")))).at("number") == "1");
+  const auto again = map_of(office.by(1'000, cancel));
+  CHECK((again.at("key") == "nil" && again.at("state") == "void"));
+  CHECK(again.at("assigned.by") == "host:1000:1");
+  CHECK(office.code(cancel, kOther) == ErrorCode::DENIED);
+}
+
+TEST_CASE("ANumberThatWasCancelledTooOftenIsVoid", "[rpc][register]") {
+  Office office;
+  office.world.core.settings.by_name.at("tickets").refill.when = Refill::always;
+  for (int key = 0; key < 101; ++key) {
+    CHECK(office.assign(std::to_string(key), "tickets").at("number") == "1");
+    office.by(1'000, request("cancel", "tickets", 3, text(std::to_string(key)) + text("no")));
+  }
+  CHECK(office.world.numbers.records.begin()->second.state == NumberState::voided);
+  CHECK(office.assign("more", "tickets").at("number") == "2");
+}
+
+TEST_CASE("AFreeNumberOfADayThatIsOverDoesNotHideThoseOfToday", "[rpc][register]") {
+  Office office;
+  RefillSettings& refill = office.world.core.settings.by_name.at("tickets").refill;
+  refill.when = Refill::day;
+  refill.day = PeriodRule::make("day", nullptr).value();
+  const auto cancel = [&](const std::string& key) {
+    office.by(1'000, request("cancel", "tickets", 3, text(key) + text("withdrawn")));
+  };
+  office.assign("a", "tickets");
+  cancel("a");
+  office.world.core.time.wall_set_ms += 2LL * 86'400'000;
+  CHECK(office.assign("b", "tickets").at("number") == "2");
+  cancel("b");
+  CHECK(office.assign("c", "tickets").at("number") == "2");
+  CHECK(office.assign("d", "tickets").at("number") == "3");
+}
+
+TEST_CASE("AConfirmBehindItsAssignFindsTheNumber", "[rpc][register]") {
+  Office office;
+  office.assign("first", "tickets");
+  Line& line = office.world.connect(1'000);
+  const std::vector<Reply> heard =
+      office.world.call(line, request("assign", "tickets", 2, text("a")) +
+                                  request("confirm", "tickets", 2, text("a")));
+  REQUIRE(heard.size() == 2);
+  CHECK((map_of(heard[0]).at("number") == "2" && map_of(heard[1]).at("state") == "confirmed"));
+}
+
+TEST_CASE("APageThatWaitsIsAnsweredWhenTheDaemonStops", "[rpc][register]") {
+  Office office;
+  office.assign("a", "tickets");
+  office.world.kill();
+  office.world.start();
+  Line& line = office.world.connect(1'000);
+  // The store is not proven yet.
+  office.world.send(line, request("records", "tickets"));
+  CHECK_FALSE(office.world.registers->settled());
+  office.world.registers->begin_stop({ErrorCode::STOPPING, "stop"});
+  office.world.settle();
+  const std::vector<Reply> heard = line.replies();
+  REQUIRE(heard.size() == 1);
+  CHECK(heard[0].code == ErrorCode::STOPPING);
+  CHECK(office.world.registers->settled());
+}
+
 TEST_CASE("RegistersAreAmongTheRowsOfAList", "[rpc][register]") {
   Office office;
   office.assign("a");
@@ -253,6 +358,7 @@ TEST_CASE("RegistersAreAmongTheRowsOfAList", "[rpc][register]") {
   row = read_map(rows);
   CHECK((row.at("name") == "tickets" && row.at("state") == "ready"));
   CHECK(map_of(office.by(0, request("peek", "invoices@2023"))).at("last") == "1");
+  CHECK(map_of(office.by(0, request("peek", "invoices"))).at("last") == "1");
 }
 
 }  // namespace

@@ -252,6 +252,8 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
     last = sequence.issuer().last_issued();
     if (last) last = to_external(sequence, *last);
     available = sequence.available();
+  } else if (context.registers != nullptr && context.registers->has(base_of(*name))) {
+    last = context.registers->highest(*name);
   } else if (const auto other = other_row(context, *name)) {
     last = other->last;
   }

@@ -189,8 +189,9 @@ Result<RegisterReading> SqliteRegister::read(const RegisterQuery& query) {
   }
   if (query.free == 0) return reading;
   auto free = connection_.prepare(
-      fmt::format("{}WHERE name = ?1 AND period = ?2 AND state = 'free' ORDER BY number LIMIT ?3",
-                  kRecord)
+      fmt::format(
+          "{}WHERE name = ?1 AND period = ?2 AND state = 'free' ORDER BY number {} LIMIT ?3",
+          kRecord, query.newest_free ? "DESC" : "ASC")
           .c_str());
   if (!free.ok()) return free.status();
   SqliteQuery use(*free);

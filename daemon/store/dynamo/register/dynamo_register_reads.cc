@@ -34,6 +34,7 @@ DynamoRegisterRead::Step DynamoRegisterRead::after_period(const std::optional<Dy
 DynamoRegisterRead::Step DynamoRegisterRead::after_free(const std::optional<DynamoItem>& item) {
   auto free = items_.read_free(item);
   if (free.ok()) free_ = std::move(*free);
+  if (query_.newest_free) std::ranges::reverse(free_);
   if (free_.size() > query_.free) free_.resize(query_.free);
   if (free_.empty()) return ask_keys();
   phase_ = Phase::free_numbers;

@@ -80,21 +80,22 @@ Result<RegisterReading> MongoRegister::read(const RegisterQuery& query) {
   reading.highest = last->number;
   reading.closed = last->closed;
   Status status;
-  if (query.free > 0 && !reading.closed) status = read_free(query.free, reading);
+  if (query.free > 0 && !reading.closed) status = read_free(query, reading);
   if (status.ok() && !query.keys.empty()) status = read_keys(query, reading);
   if (status.ok() && !query.numbers.empty()) status = read_numbers(query, reading);
   return status.ok() ? Result<RegisterReading>(std::move(reading)) : status;
 }
 
 // A document that cannot be read is left out: others are as good. A list shows it.
-Status MongoRegister::read_free(std::size_t most, RegisterReading& reading) {
+Status MongoRegister::read_free(const RegisterQuery& query, RegisterReading& reading) {
   Document free;
   free.add("counter", place_.binding.key)
       .add("_id.period", place_.period)
       .add("_id.number", Document().add("$gt", std::int64_t{0}));
   require_state(free, NumberState::free);
-  const auto found = read_of_majority(
-      clients_, kMongoRegister, stages(free, "_id.number", 1, static_cast<std::int64_t>(most)));
+  const auto found = read_of_majority(clients_, kMongoRegister,
+                                      stages(free, "_id.number", query.newest_free ? -1 : 1,
+                                             static_cast<std::int64_t>(query.free)));
   if (!found.ok()) return found.status();
   for (const Document& document : *found) {
     auto record = record_of(document, place_, where_);

@@ -53,7 +53,7 @@ class MongoRegister {
   Status finish_close() { return finish_close(unswept_); }
 
  private:
-  Status read_free(std::size_t most, RegisterReading& reading);
+  Status read_free(const RegisterQuery& query, RegisterReading& reading);
   Status read_keys(const RegisterQuery& query, RegisterReading& reading);
   Status read_numbers(const RegisterQuery& query, RegisterReading& reading);
   Status update_all(const Document& filter, const Document& update);
