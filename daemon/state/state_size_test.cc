@@ -125,8 +125,9 @@ TEST_CASE("AnEntryOfEveryKindTakesNoMoreThanItIsCountedWith", "[accepted]") {
             bytes(StoreHeartbeat{kLastSequence, token, most, StoreAge::restored}) <=
         StateBounds::kScopeBytes);
   const std::string period(RegisterReached::kMostPeriodBytes, 'x');
-  CHECK(bytes(RegisterReached{kLastSequence, "", {RegisterReached::kMostPeriods, {period, most}}}) <=
-        StateBounds::kRegisterBytes);
+  CHECK(
+      bytes(RegisterReached{kLastSequence, "", {RegisterReached::kMostPeriods, {period, most}}}) <=
+      StateBounds::kRegisterBytes);
   const std::int64_t returning =
       range + bytes(ReturnOpened{kLastSequence, token, 0, most, Reuse::tail, most});
   const std::int64_t leasing = range + bytes(LeaseIntended{kLastSequence, token, most, most});
