@@ -14,7 +14,7 @@ BLOCK_KILLS_BY_ITSELF := 100
 INTEGRATION_BINARIES := $(SEQD) $(SEQCTL_BIN) $(BUILD)/tools/kill_client $(BUILD)/tools/block_client
 INTEGRATION = BUILD=$(BUILD) KILLS=$(or $(KILLS),$(KILLS_BY_ITSELF)) BLOCK_KILLS=$(or $(BLOCK_KILLS),$(BLOCK_KILLS_BY_ITSELF)) CUTS=$(CUTS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -p no:cacheprovider -q -ra --durations=0 --durations-min=3
 
-.PHONY: test-integration test-kill test-block-kills test-power-cuts
+.PHONY: test-integration test-kill test-block-kills test-power-cuts test-register-deaths
 # Half of the time is waiting: workers beside each other take the files from one queue (tests/integration/workers.py). Each has servers of its
 # own, up to 1 GiB.
 WORKERS ?= $(shell echo $$(( $$(nproc) < 4 ? 3 * $$(nproc) : 12 )))
@@ -36,6 +36,9 @@ test-kill: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## kill -9 under load
 test-block-kills: BLOCK_KILLS_BY_ITSELF := 500
 test-block-kills: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## kill -9 of programs with blocks and of the daemon, BLOCK_KILLS= times
 	@$(INTEGRATION) -s -k MixedKills tests/integration/clients/test_blocks.py
+
+test-register-deaths: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## hosts die with a register on each store, DEATHS= times
+	@DEATHS=$(or $(DEATHS),300) $(INTEGRATION) -s -k Documents tests/integration/stores/test_registers.py
 
 test-power-cuts: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## power cuts on a real ext4 under load, CUTS= times (needs root)
 	@$(INTEGRATION) -k PowerCutUnderLoad tests/integration/faults/test_power_cuts.py
