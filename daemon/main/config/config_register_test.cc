@@ -46,6 +46,8 @@ TEST_CASE("OnlyARegisterRefills") {
   const std::string text =
       problems_of(kStore + std::string("[sequence.\"a\"]\nrefill = \"day\"\n"));
   CHECK(text.find("found without mode = \"register\"") != std::string::npos);
+  CHECK(parse_configuration(kStore + std::string("[sequence.\"a\"]\nrefill = \"never\"\n"), "f", {})
+            .ok());
 }
 
 }  // namespace

@@ -208,7 +208,8 @@ void relate_mode(const std::string& table, const SequenceSettings& sequence, Sto
       relate_register(table, sequence, written, problems);
       break;
   }
-  if (sequence.mode != SequenceMode::registers && written.contains("refill")) {
+  const bool refills = written.contains("refill") && sequence.refill.when != Refill::never;
+  if (refills && sequence.mode != SequenceMode::registers) {
     problems.add(line_of(written, "refill"), table + ".refill",
                  "found without mode = \"register\"; allowed: for a register");
   }
