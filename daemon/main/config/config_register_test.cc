@@ -27,6 +27,8 @@ TEST_CASE("ARegisterHasPeriodsAFormatAndSaysWhatBecomesOfCancelledNumbers") {
   CHECK(invoices->mode == SequenceMode::registers);
   CHECK((invoices->periods.rule != nullptr && invoices->binding.first_id == 100));
   CHECK((invoices->refill.when == Refill::day && invoices->refill.day != nullptr));
+  const Result<Configuration> again = parse_configuration(dump_effective(*configuration), "f", {});
+  CHECK(again.status().to_string() == Status().to_string());
 }
 
 TEST_CASE("WhatSaysSomethingOfLeasesHasNoMeaningForARegister") {
@@ -39,7 +41,10 @@ TEST_CASE("WhatSaysSomethingOfLeasesHasNoMeaningForARegister") {
 }
 
 TEST_CASE("ARegisterHasATableOfItsOwn") {
-  CHECK(problems("inv*", "").find("found \"register\" for a pattern") != std::string::npos);
+  CHECK(problems("inv*", "").find("for more than one name") != std::string::npos);
+  const std::string text =
+      problems_of(kStore + std::string("[sequence_defaults]\nmode = \"register\"\n"));
+  CHECK(text.find("sequence_defaults.mode: found \"register\" for more") != std::string::npos);
 }
 
 TEST_CASE("OnlyARegisterRefills") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/core/log/state_bounds.h"
+#include "daemon/main/config/sequences/config_patterns.h"
 #include "daemon/uv/loopback_address.h"
 
 namespace seqd {
@@ -157,12 +158,12 @@ constexpr const char* kOfLeases[] = {"key",
                                      "period_retention",
                                      "seed_collection"};
 
-void relate_register(const std::string& table, const SequenceSettings& sequence,
-                     const WrittenKeys& written, Problems& problems) {
-  const int line = line_of(written, "mode");
-  if (!sequence.named) {
-    problems.add(line, table + ".mode",
-                 "found \"register\" for a pattern; allowed: in a table with the register's name");
+void relate_register(const std::string& table, const WrittenKeys& written, Problems& problems) {
+  // Any user may begin names that are in no table, and a register stays for ever.
+  if (is_pattern(table) || table == "sequence_defaults") {
+    problems.add(line_of(written, "mode"), table + ".mode",
+                 "found \"register\" for more than one name; allowed: in a table with the "
+                 "register's name");
   }
   for (const char* key : kOfLeases) {
     if (!written.contains(key)) continue;
@@ -196,6 +197,12 @@ void relate_insert(const std::string& table, const SequenceSettings& sequence, S
 
 }  // namespace
 
+bool is_of_leases(std::string_view key) {
+  return std::ranges::find(kOfLeases, key, [](const char* each) {
+           return std::string_view(each);
+         }) != std::end(kOfLeases);
+}
+
 void relate_mode(const std::string& table, const SequenceSettings& sequence, StoreType store,
                  const WrittenKeys& written, Problems& problems) {
   switch (sequence.mode) {
@@ -205,7 +212,7 @@ void relate_mode(const std::string& table, const SequenceSettings& sequence, Sto
       relate_insert(table, sequence, store, written, problems);
       break;
     case SequenceMode::registers:
-      relate_register(table, sequence, written, problems);
+      relate_register(table, written, problems);
       break;
   }
   const bool refills = written.contains("refill") && sequence.refill.when != Refill::never;

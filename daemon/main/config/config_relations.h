@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "daemon/core/settings/sequence_settings.h"
 #include "daemon/main/config/config_problems.h"
@@ -19,6 +20,10 @@ void relate_log_size(Limits& limits, const DaemonSettings& daemon, const Written
                      const WrittenKeys& daemon_written, Problems& problems);
 void relate_sequence(const std::string& table, SequenceSettings& sequence,
                      const WrittenKeys& written, Problems& problems);
+
+// Whether the option of a sequence says something of a counter, or of leases from it: a register
+// has none.
+bool is_of_leases(std::string_view key);
 
 // What its mode requires of the table of a sequence, whose store is of that type.
 void relate_mode(const std::string& table, const SequenceSettings& sequence, StoreType store,

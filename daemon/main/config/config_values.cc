@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "daemon/main/config/config_relations.h"
 #include "daemon/main/config/config_stores.h"
 #include "daemon/main/config/sequences/config_progressions.h"
 
@@ -13,6 +14,7 @@ std::vector<EffectiveValue> effective_values(const Settings& settings) {
   for (const Option<Settings>& option : options<Settings>()) {
     if constexpr (std::is_same_v<Settings, SequenceSettings>) {
       if (said_by_progression(option.key, settings)) continue;
+      if (settings.mode == SequenceMode::registers && is_of_leases(option.key)) continue;
     }
     const OptionValue value = option.read(settings);
     // Text that is not given has no default to be written.
