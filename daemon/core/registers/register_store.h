@@ -28,10 +28,10 @@ namespace seqd {
 struct RegisterPlace {
   CounterBinding binding;
   std::string period;  // empty: it has none
-  // The host that asks, and the newest heartbeat that is known of it; 0: it is not compared, nor
-  // whether the database is an older copy by other means.
+  // The host that asks, and the newest heartbeat that is known of it; 0: it is not compared.
   Token instance{};
   std::int64_t heartbeat = 0;
+  bool takes_older = false;  // also an older copy: what it has lost is made void
 };
 
 struct RegisterQuery {

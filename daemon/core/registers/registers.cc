@@ -260,6 +260,7 @@ Result<RegisterPlace> Registers::place_of(const Held& held, bool raises) {
   place.binding = (*settings)->binding;
   place.binding.key = held.base;
   place.period = held.period_name();
+  place.takes_older = raises;
   if (raises) return place;
   if (!scope.verified()) {
     return Status(ErrorCode::UNAVAILABLE,

@@ -117,7 +117,7 @@ class Registers {
   Status stopped(const Held& held) const;
   View view_of(const std::string& name, const Held& held) const;
   Status reached(Held& held, std::int64_t highest);
-  // `raises`: no heartbeat is compared.
+  // `raises`: it may be an older copy.
   Result<RegisterPlace> place_of(const Held& held, bool raises);
   std::string text_of(const Held& held, std::int64_t number, std::int64_t wall_ms) const;
 

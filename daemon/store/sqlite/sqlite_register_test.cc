@@ -97,10 +97,16 @@ TEST_CASE("SqliteRegister: a file that was put back is noticed without a heartbe
   std::filesystem::copy_file(copy, fixture.file(),
                              std::filesystem::copy_options::overwrite_existing);
   auto store = open();
-  const TestRegister invoices(*store);
+  TestRegister invoices(*store);
   for (const char* key : {"a", "b"})
     REQUIRE(store->read_register({invoices.place, {key}, {}, 0}).status().code() ==
             ErrorCode::SEQ_REGRESSED);
+  // What it has lost can be made void, and it stays an older copy.
+  invoices.place.takes_older = true;
+  require_ended(invoices.write({invoices.add(2, "")}), RegisterOutcome::Kind::all, 1);
+  invoices.place.takes_older = false;
+  REQUIRE(store->read_register({invoices.place, {"a"}, {}, 0}).status().code() ==
+          ErrorCode::SEQ_REGRESSED);
 }
 
 }  // namespace

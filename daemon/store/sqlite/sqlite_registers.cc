@@ -9,7 +9,7 @@ namespace seqd {
 
 // Also to read: what an older copy says of a key is no answer.
 Status SqliteStore::begin_register(const RegisterPlace& place) {
-  const OlderCopy older = place.heartbeat == 0 ? OlderCopy::used : OlderCopy::refused;
+  const OlderCopy older = place.takes_older ? OlderCopy::used : OlderCopy::refused;
   if (Status status = begin_change(older); !status.ok()) return status;
   bool restored = false;
   Status status = check_age(place.instance, place.heartbeat, &restored);
