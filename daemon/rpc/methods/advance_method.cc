@@ -94,6 +94,12 @@ void advance_register(const MethodContext& context, Session& session,
   raise.done = [reply = defer(context, session, message, wanted.name)](
                    const Result<RegisterAnswer>& answer) {
     if (!answer.ok()) return reply.fail(answer.status());
+    if (answer->kind == RegisterAnswer::Kind::closed) {
+      return reply.fail(
+          {ErrorCode::SEQ_PERIOD_CLOSED, "\"" + reply.name +
+                                             "\" is closed in this copy of the store, and has less "
+                                             "than it had: put the right copy in place"});
+    }
     const std::int64_t next = answer->record.number + 1;
     reply.result([&](protocol::Buffer& out) { protocol::append_integer(out, next); });
   };

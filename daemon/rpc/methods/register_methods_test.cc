@@ -247,7 +247,18 @@ TEST_CASE("AnOlderCopyThatLostNothingOfAClosedPeriodIsAdvanced", "[rpc][register
   CHECK(office.by(0, request("close", "invoices@2022")).id() == 1);
   CHECK(office.by(0, request("advance", "invoices@2022")).id() == 2);
   office.world.numbers.records.clear();
-  CHECK(office.by(0, request("advance", "invoices@2022")).code == ErrorCode::OK);
+  CHECK(office.by(0, request("advance", "invoices@2022")).code == ErrorCode::SEQ_PERIOD_CLOSED);
+}
+
+TEST_CASE("AStoreThatIsNotProvenYetIsNotAsked", "[rpc][register]") {
+  Office office;
+  office.assign("a", "tickets");
+  office.world.kill();
+  office.world.start();
+  const int before = office.world.numbers.reads;
+  office.world.send(office.world.connect(1'000), request("assign", "tickets", 2, text("b")));
+  office.world.core.time.advance(0);
+  CHECK(office.world.numbers.reads == before);
 }
 
 TEST_CASE("AStoreIsRaisedForRegistersThatAreConfiguredAsTheyWere", "[rpc][register]") {
