@@ -170,22 +170,22 @@ DUMMIES = [
     Dummy(
         "An error",
         [
-            Edit("protocol/errors.def", 'X(DUMMY, caller, never, "a dummy was called with parameters")\n', "look for it before it is inserted again\")\n"),
-            Edit("client-lib/seqd_codes.h", "  SEQD_E_DUMMY = -24,\n", "may have been inserted: check first */\n"),
-            Edit("protocol/PROTOCOL.md", "| `DUMMY` | 1 | never | a dummy was called with parameters |\n", "look for it before it is inserted again |\n"),
-            Edit("packaging/man/libseqd.3.scd", ", *DUMMY*", "*DOCUMENT_REFUSED*, *OUTCOME_UNKNOWN*"),
+            Edit("protocol/errors.def", 'X(DUMMY, caller, never, "a dummy was called with parameters")\n', "is closed, and gets no more numbers\")\n"),
+            Edit("client-lib/seqd_codes.h", "  SEQD_E_DUMMY = -27,\n", "  SEQD_E_SEQ_PERIOD_CLOSED = -26,\n"),
+            Edit("protocol/PROTOCOL.md", "| `DUMMY` | 1 | never | a dummy was called with parameters |\n", "is closed, and gets no more numbers |\n"),
+            Edit("packaging/man/libseqd.3.scd", ", *DUMMY*", "*KEY_CONFIRMED*, *SEQ_PERIOD_CLOSED*"),
             Edit(
                 "client-lib/python/src/seqd/errors.py",
                 'class Dummy(DaemonError):\n    """A dummy was called with parameters."""\n\n    code, fault = "DUMMY", 1\n\n\n',
-                '    code, fault = "OUTCOME_UNKNOWN", 0\n\n\n',
+                '    code, fault = "SEQ_PERIOD_CLOSED", 1\n\n\n',
             ),
-            Edit("client-lib/node/lib/errors.js", " DUMMY: false,", "OUTCOME_UNKNOWN: false,"),
+            Edit("client-lib/node/lib/errors.js", " DUMMY: false,", "SEQ_PERIOD_CLOSED: false,"),
             Edit(
                 "client-lib/go/errors.go",
                 '\tErrDummy           Code = "DUMMY"            // a dummy was called with parameters\n',
-                "// the document may have been inserted; matches nothing else\n",
+                "// the period of the register gets no more numbers\n",
             ),
-            Edit("client-lib/go/errors.go", ", ErrDummy", "ErrDocumentRefused, ErrOutcomeUnknown"),
+            Edit("client-lib/go/errors.go", ", ErrDummy", "ErrKeyConfirmed, ErrPeriodClosed"),
         ],
     ),
     Dummy(
