@@ -109,7 +109,7 @@ void describe_registers(CLI::App& app, Arguments& arguments) {
   settle->add_option("FILE", arguments.text, "the file; - is standard input")->required();
   CLI::App* records =
       add(app, arguments, "register",
-          "show the numbers of a register: those that you assigned, or all to administrators",
+          "show the numbers of a register: your own, or all of them for administrators",
           Command::records);
   records->add_option("NAME", arguments.name, "the register, or a period of it")->required();
   CLI::Option* state = records->add_option("--state", arguments.state, "only those in this state")
@@ -117,7 +117,7 @@ void describe_registers(CLI::App& app, Arguments& arguments) {
   records
       ->add_flag_callback(
           "--unconfirmed", [&arguments] { arguments.state = "assigned"; },
-          "only those that are not confirmed: --state assigned")
+          "only unconfirmed numbers: --state assigned")
       ->excludes(state);
   records->add_flag("--csv", arguments.csv, "print comma-separated values, with a head");
   CLI::App* close =

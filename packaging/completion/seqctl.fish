@@ -80,7 +80,7 @@ complete -c seqctl -n '__fish_seen_subcommand_from insert' -l msgpack -d 'the do
 complete -c seqctl -n '__fish_seen_subcommand_from confirm cancel' -l number -x -d 'only if that is the number of the key'
 complete -c seqctl -n '__fish_seen_subcommand_from cancel' -l reason -x -d 'why'
 complete -c seqctl -n '__fish_seen_subcommand_from register' -l state -x -a 'assigned confirmed void free' -d 'only those in this state'
-complete -c seqctl -n '__fish_seen_subcommand_from register' -l unconfirmed -d 'only those that are not confirmed'
+complete -c seqctl -n '__fish_seen_subcommand_from register' -l unconfirmed -d 'only unconfirmed numbers'
 complete -c seqctl -n '__fish_seen_subcommand_from register' -l csv -d 'comma-separated values, with a head'
 complete -c seqctl -n '__fish_seen_subcommand_from advance' -l to -x -d 'the next ID'
 complete -c seqctl -n '__fish_seen_subcommand_from advance' -l everywhere -d 'withdraw what hosts have available below it'

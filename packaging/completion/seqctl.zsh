@@ -76,7 +76,7 @@ _seqctl() {
     settle) _arguments $everywhere $name '2:file:_files' ;;
     register)
       _arguments $everywhere $name '(--unconfirmed)--state=[only those in this state]:state:(assigned confirmed void free)' \
-        '(--state)--unconfirmed[only those that are not confirmed]' '--csv[comma-separated values, with a head]' ;;
+        '(--state)--unconfirmed[only unconfirmed numbers]' '--csv[comma-separated values, with a head]' ;;
     close) _arguments $everywhere $name $yes ;;
     range) _arguments $everywhere $name '2:count' ;;
     peek | audit) _arguments $everywhere $name ;;

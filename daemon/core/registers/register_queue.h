@@ -66,7 +66,7 @@ class RegisterQueue final : public RequestQueue {
     std::function<Result<RegisterPlace>()> place;
     std::function<std::string(std::int64_t number, std::int64_t wall_ms)> text;
     MayRefill may_refill;
-    bool refills_newest = false;  // of those that are free; else the lowest
+    bool refills_newest = false;  // the highest free number first; else the lowest
     // Why nothing can be requested of it; null: nothing stops it.
     std::function<Status()> stopped{};
     // The store has so many numbers; an error: it is an older copy. Null: that is not compared.

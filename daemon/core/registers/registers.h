@@ -68,7 +68,7 @@ class Registers {
   // What the store has lost of the period becomes void, also while it is stopped. The answer has
   // the highest number.
   Status raise(std::string_view name, Wanted wanted);
-  // The periods of the store of which a number is known, as names: those that are configured.
+  // The configured periods of the store of which a number is known, as names.
   std::vector<std::string> known(std::string_view store) const;
 
   // Drops what the session waits for. With `why`: only where that is an error, which is the answer.
@@ -127,7 +127,7 @@ class Registers {
   const Stores stores_;
   const std::string host_;
   InsertAccounts accounts_;
-  std::set<KnownRegisters::Key> counted_;  // by SequenceBudgets, beside those that are known
+  std::set<KnownRegisters::Key> counted_;  // by SequenceBudgets, beside the known ones
   std::map<std::string, Held, std::less<>> held_;
   Listings listings_;
   OneShot sweep_timer_{context_.timers};
